@@ -1,0 +1,1 @@
+"""Airflow provider metadata of dpone."""

@@ -1,0 +1,1 @@
+"""ClickHouse staging, shadow, exact proof, exchange and UUID reconciliation."""

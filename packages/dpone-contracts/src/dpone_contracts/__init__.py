@@ -1,0 +1,1 @@
+"""Documents, identity, state machine, outcomes and ports of the semantic refresh runtime."""

@@ -1,0 +1,1 @@
+"""Disposable local profile of dpone: engines, fault injection and a sample project."""

@@ -1,0 +1,1 @@
+"""SQL Server control state, fencing, scope mutation, images and recovery reads."""

@@ -1,0 +1,1 @@
+"""Evidence-driven semantic refresh of dbt event facts from SQL Server to ClickHouse."""

@@ -1,0 +1,16 @@
+"""Entry point of the `dpone` command."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+def run() -> None:
+    """Attach the commands that other distributions contribute and run."""
+    for plugin in entry_points(group="dpone.cli"):
+        app.add_typer(plugin.load(), name=plugin.name)
+    app()
