@@ -72,7 +72,9 @@ class ActivationStore(Protocol):
         ...
 
     @effect(EffectKind.COMMIT)
-    def adopt_baseline(self, receipt: BaselineAdoptionReceipt, scope_family_id: str) -> EffectResult[TargetHead]:
+    def adopt_baseline(
+        self, receipt: BaselineAdoptionReceipt, scope_family_id: str
+    ) -> EffectResult[TargetHead]:
         """Store the receipt and the initial head and checkpoint in one transaction; the same bytes again are Applied."""
         ...
 

@@ -88,32 +88,49 @@ class PreparedPublisher(Protocol):
         ...
 
     @effect(EffectKind.WRITE)
-    def create_scratch(self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation) -> EffectResult[Scratch]:
+    def create_scratch(
+        self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation
+    ) -> EffectResult[Scratch]:
         """Create empty staging and shadow of the attempt; existing names are NotApplied."""
         ...
 
     @effect(EffectKind.READ)
-    def find_scratch(self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation) -> Scratch | None:
+    def find_scratch(
+        self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation
+    ) -> Scratch | None:
         """The attempt's scratch if both relations are there."""
         ...
 
     @effect(EffectKind.WRITE)
-    def load_chunk(self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch, ordinal: int, data: bytes) -> EffectResult[int]:
+    def load_chunk(
+        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch, ordinal: int, data: bytes
+    ) -> EffectResult[int]:
         """Insert one verified Parquet chunk into staging; the value is the rows written."""
         ...
 
     @effect(EffectKind.READ)
-    def staging_content(self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch) -> tuple[int, str]:
+    def staging_content(
+        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
+    ) -> tuple[int, str]:
         """(row count, `dpone_row_v1` content digest) of staging."""
         ...
 
     @effect(EffectKind.WRITE)
-    def build_shadow(self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch) -> EffectResult[ShadowBuild]:
+    def build_shadow(
+        self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
+    ) -> EffectResult[ShadowBuild]:
         """Fill the empty shadow: old target anti-joined by staged keys, plus staging."""
         ...
 
     @effect(EffectKind.READ)
-    def prove_shadow(self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch, build: ShadowBuild) -> ShadowProof:
+    def prove_shadow(
+        self,
+        plan: OperationPlan,
+        target: PlanTarget,
+        admitted: AdmittedOperation,
+        scratch: Scratch,
+        build: ShadowBuild,
+    ) -> ShadowProof:
         """Compare every business column and multiplicity of the whole shadow, both directions."""
         ...
 
@@ -123,12 +140,21 @@ class PreparedPublisher(Protocol):
         ...
 
     @effect(EffectKind.READ)
-    def exchange_refusals(self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch, proof: ShadowProof, authority_digest: str) -> tuple[tuple[str, str], ...]:
+    def exchange_refusals(
+        self,
+        target: PlanTarget,
+        admitted: AdmittedOperation,
+        scratch: Scratch,
+        proof: ShadowProof,
+        authority_digest: str,
+    ) -> tuple[tuple[str, str], ...]:
         """(code, what was seen) of everything that forbids the exchange now; empty when it may be sent."""
         ...
 
     @effect(EffectKind.PUBLISH)
-    def exchange(self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch, expected_target_uuid: str) -> EffectResult[UuidMap]:
+    def exchange(
+        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch, expected_target_uuid: str
+    ) -> EffectResult[UuidMap]:
         """Send EXCHANGE TABLES once over a transport that cannot repeat it, and read the UUID map back."""
         ...
 
@@ -143,7 +169,9 @@ class PreparedPublisher(Protocol):
         ...
 
     @effect(EffectKind.WRITE)
-    def burn_shadow_name(self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch) -> EffectResult[Scratch]:
+    def burn_shadow_name(
+        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
+    ) -> EffectResult[Scratch]:
         """Rename the shadow, by exact UUID, to the current attempt's name, so that a delayed EXCHANGE must fail."""
         ...
 
@@ -153,6 +181,8 @@ class PreparedPublisher(Protocol):
         ...
 
     @effect(EffectKind.DELETE)
-    def drop_scratch(self, target: PlanTarget, admitted: AdmittedOperation, relation: ClickHouseRelation, uuid: str) -> EffectResult[None]:
+    def drop_scratch(
+        self, target: PlanTarget, admitted: AdmittedOperation, relation: ClickHouseRelation, uuid: str
+    ) -> EffectResult[None]:
         """Drop one scratch relation if exactly this UUID stands under this name; Applied only once proven absent."""
         ...

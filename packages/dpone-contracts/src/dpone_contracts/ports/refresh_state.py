@@ -84,7 +84,9 @@ class RefreshState(Protocol):
     """The control state of runs. Every COMMIT is one SERIALIZABLE transaction on the primary."""
 
     @effect(EffectKind.COMMIT)
-    def bind_execution(self, binding: WorkflowExecutionBinding, bundle: PlanBundle, dag_run_id: str) -> EffectResult[str]:
+    def bind_execution(
+        self, binding: WorkflowExecutionBinding, bundle: PlanBundle, dag_run_id: str
+    ) -> EffectResult[str]:
         """Persist the binding of a DagRun to a plan create-only; one plan binds one DagRun, for ever."""
         ...
 

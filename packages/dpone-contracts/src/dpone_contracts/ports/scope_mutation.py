@@ -76,7 +76,9 @@ class ScopeMutation(Protocol):
         ...
 
     @effect(EffectKind.WRITE)
-    def create_images(self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation) -> EffectResult[None]:
+    def create_images(
+        self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation
+    ) -> EffectResult[None]:
         """Create both empty image relations of an attempt with explicit types and the clustered key."""
         ...
 
