@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -119,10 +120,8 @@ def _environment(home: Path, chosen: Mapping[str, str]) -> dict[str, str]:
 
 def _kill_group(process: subprocess.Popen[str]) -> None:
     """Kill dbt and whatever it started, and wait until the kernel has let go of it."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.communicate(timeout=_KILL_GRACE_SECONDS)
 
 

@@ -160,7 +160,9 @@ def _installed_packages(author: AuthorProject) -> list[Path]:
     installed = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     wanted = _declared_packages(author.root)
     if wanted > len(installed):
-        raise PlatformProjectError(f"{wanted} packages are declared and {len(installed)} installed: run dbt deps")
+        raise PlatformProjectError(
+            f"{wanted} packages are declared and {len(installed)} installed: run dbt deps"
+        )
     return installed
 
 
@@ -189,10 +191,12 @@ def _batches_macro(batches: tuple[RenderedBatch, ...]) -> str:
         checksum = hashlib.md5(batch.sql.encode(), usedforsecurity=False).hexdigest()
         lines += [
             "{%- set sql -%}{% raw %}" + batch.sql + "{% endraw %}{%- endset -%}",
-            "{%- do batches.update({"
-            f"{_jinja(batch.model_unique_id)}: {{'sql': sql | string, 'md5': {_jinja(checksum)}, "
-            f"'target': {_jinja(batch.target)}, 'temp': {_jinja(batch.temp)}}}"
-            "}) -%}",
+            (
+                "{%- do batches.update({"
+                f"{_jinja(batch.model_unique_id)}: {{'sql': sql | string, 'md5': {_jinja(checksum)}, "
+                f"'target': {_jinja(batch.target)}, 'temp': {_jinja(batch.temp)}}}"
+                "}) -%}"
+            ),
         ]
     lines += ["{{ return(batches) }}", "{% endmacro %}", ""]
     return "\n".join(lines)
