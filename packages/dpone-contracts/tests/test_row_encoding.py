@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 from hashlib import sha256
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -22,6 +22,9 @@ from dpone_contracts.row_encoding import (
     image_digest,
 )
 from dpone_contracts.testing.row_vectors import FIELD_VECTORS, ROW, ROW_BYTES, ROW_TYPES
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 
 @pytest.mark.parametrize(("source_type", "value", "text"), FIELD_VECTORS)
