@@ -66,7 +66,8 @@ class PostgresCopy:
         """COPY of Python rows."""
         with (
             closing(psycopg.connect(self.conninfo, autocommit=True)) as connection,
-            connection.cursor() as cursor,cursor.copy(f'COPY "{schema}"."{table}" FROM STDIN') as copy
+            connection.cursor() as cursor,
+            cursor.copy(f'COPY "{schema}"."{table}" FROM STDIN') as copy,
         ):
             for row in rows:
                 copy.write_row(row)

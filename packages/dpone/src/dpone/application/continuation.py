@@ -76,7 +76,7 @@ def _continue(
     outcome, receipt = outcome_of(services, operation)
     if outcome is not MssqlOutcome.COMMITTED_WITH_IMAGES or receipt is None:
         code = (
-            "DPONE_BUILD_COMMIT_UNKNOWN"
+            "DPONE_SQL_OUTCOME_UNKNOWN"
             if outcome is MssqlOutcome.COMMIT_UNKNOWN
             else "DPONE_CONTINUATION_NOT_COMMITTED"
         )
