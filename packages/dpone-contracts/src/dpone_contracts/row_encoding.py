@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from hashlib import sha256
 from itertools import islice
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 from uuid import UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 ROW_ENCODING = "dpone_row_v1"
 ROWS_PER_BLOCK = 8_192
