@@ -211,6 +211,8 @@ NodeId: TypeAlias = Annotated[
 ExactSelector: TypeAlias = Annotated[
     str, _pattern("exact-selector", "an exact selector `fqn:path.name`", r"fqn:[\w\-]+(?:\.[\w\-]+)+")
 ]
+Producer: TypeAlias = Annotated[str, _pattern("admitted-value", "the one producer", r"dpone dbt compile")]
+"""A template's producer, which its fingerprint leaves out and the preview took as it came."""
 PodUid: TypeAlias = Annotated[str, _pattern("uuid", "a UUID in lower case", _UUID, 36)]
 """A pod's uid in an attempt, where the preview took any text."""
 UtcDay: TypeAlias = Annotated[str, _instant("utc-day", _DAY_FORM, rf"{_DATE}T00:00:00Z", day=True)]
