@@ -72,13 +72,9 @@ class MutationClosure(Document):
             yield from sorted_set(getattr(self, name), name)
         mutating, reading = set(self.selected_mutating_node_ids), set(self.selected_read_only_node_ids)
         if mutating & reading:
-            yield broken(
-                "one-class-a-node", "a node is both mutating and read-only", "selected_read_only_node_ids"
-            )
+            yield broken("one-class-a-node", "a node is both mutating and read-only", "selected_read_only_node_ids")
         if mutating | reading != set(self.selected_node_ids):
-            yield broken(
-                "classes-cover-selection", "the two classes are not the selection", "selected_node_ids"
-            )
+            yield broken("classes-cover-selection", "the two classes are not the selection", "selected_node_ids")
         if not set(self.unclassified_mutating_node_ids) <= mutating:
             reason = "an unclassified node is not among the mutating ones"
             yield broken("unclassified-is-mutating", reason, "unclassified_mutating_node_ids")
@@ -167,9 +163,7 @@ class ReadDependencyProof(Document):
 
     def _rules(self) -> Iterator[Fault]:
         yield from sorted_set(self.base_relation_object_ids, "base_relation_object_ids")
-        edges = [
-            (edge.from_object_id, edge.to_object_id, edge.dependency_kind) for edge in self.dependency_edges
-        ]
+        edges = [(edge.from_object_id, edge.to_object_id, edge.dependency_kind) for edge in self.dependency_edges]
         yield from sorted_set(edges, "dependency_edges")
         if len(edges) > self.max_edges:
             yield broken("edge-budget", "more edges than max_edges", "dependency_edges")
@@ -188,15 +182,11 @@ class ReadDependencyProof(Document):
             if edge.from_object_id == edge.to_object_id:
                 yield lax("acyclic", "an object depends on itself", "dependency_edges", index)
             if at_end and edge.to_object_id not in bases:
-                yield lax(
-                    "bases-listed", "leads to a base table that is not listed", "dependency_edges", index
-                )
+                yield lax("bases-listed", "leads to a base table that is not listed", "dependency_edges", index)
             if at_end and edge.to_object_id in sources:
                 yield lax("bases-end", "a base table depends on nothing", "dependency_edges", index)
             if not at_end and edge.to_object_id in bases:
-                yield lax(
-                    "bases-end", "an object is both a module and a base table", "dependency_edges", index
-                )
+                yield lax("bases-end", "an object is both a module and a base table", "dependency_edges", index)
         depth = longest_path([(edge.from_object_id, edge.to_object_id) for edge in self.dependency_edges])
         if depth is None:
             yield lax("acyclic", "the dependencies form a cycle", "dependency_edges")
