@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dpone_contracts.canonical import digest_of
 from dpone_contracts.ports.publisher import PhysicalAuthority
 
-from dpone_clickhouse.types import admitted_types
+from dpone_clickhouse.types import spelled_as_planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,9 @@ _REFRESH = re.compile(r"(?<![\w`'])REFRESH\s+(?:EVERY|AFTER)\s")
 _TEXT_LITERAL = re.compile(r"'((?:[^'\\]|\\.)*)'")
 
 
-def judged(observation: Observation, target: TargetTable, parts_digest: str, *, policies_from_plan: bool) -> PhysicalAuthority:
+def judged(
+    observation: Observation, target: TargetTable, parts_digest: str, *, policies_from_plan: bool
+) -> PhysicalAuthority:
     """Form the authority of an observation.
 
     `policies_from_plan` is for an engine without access storage, where listing policies is denied and none can be
@@ -77,7 +79,10 @@ def authority_digest(observation: Observation) -> str:
             "definition": table.definition,
             "dependents": list(observation.dependents),
             "engine": table.engine,
-            "followers": [[str(follower.relation), follower.engine, follower.definition] for follower in observation.followers],
+            "followers": [
+                [str(follower.relation), follower.engine, follower.definition]
+                for follower in observation.followers
+            ],
             "indices": list(observation.indices),
             "partition_key": table.partition_key,
             "primary_key": table.primary_key,
@@ -101,17 +106,27 @@ def refusals(observation: Observation, target: TargetTable, *, policies_from_pla
     yield from (("DPONE_CLICKHOUSE_DEPENDANT", name) for name in observation.dependents if name not in named)
     yield from _filters(observation, policies_from_plan=policies_from_plan)
     yield from (("DPONE_CLICKHOUSE_MUTATION_PENDING", name) for name in observation.pending_mutations)
-    yield from (("DPONE_CLICKHOUSE_LIGHTWEIGHT_DELETE", f"part {name}") for name in observation.lightweight_deletes)
+    yield from (
+        ("DPONE_CLICKHOUSE_LIGHTWEIGHT_DELETE", f"part {name}") for name in observation.lightweight_deletes
+    )
     yield from (("DPONE_CLICKHOUSE_PATCH_PART", f"part {name}") for name in observation.patch_parts)
-    yield from (("DPONE_CLICKHOUSE_PART_LACKS_COLUMN", f"part {name}") for name in observation.parts_without_a_column)
+    yield from (
+        ("DPONE_CLICKHOUSE_PART_LACKS_COLUMN", f"part {name}") for name in observation.parts_without_a_column
+    )
     if observation.async_inserts:
-        yield ("DPONE_CLICKHOUSE_ASYNC_INSERTS", f"{observation.async_inserts} queued for {observation.relation}")
+        yield (
+            "DPONE_CLICKHOUSE_ASYNC_INSERTS",
+            f"{observation.async_inserts} queued for {observation.relation}",
+        )
 
 
 def _design(observation: Observation) -> Iterator[Finding]:
     table, relation = observation.table, observation.relation
     if table.database_engine != "Atomic":
-        yield ("DPONE_CLICKHOUSE_DATABASE_NOT_ATOMIC", f"database {relation.database} is {table.database_engine}")
+        yield (
+            "DPONE_CLICKHOUSE_DATABASE_NOT_ATOMIC",
+            f"database {relation.database} is {table.database_engine}",
+        )
     if table.engine != "MergeTree":
         yield ("DPONE_CLICKHOUSE_ENGINE_REFUSED", f"{relation} is {table.engine}, not MergeTree")
     if _TTL.search(_TEXT_LITERAL.sub("''", table.definition)):
@@ -125,14 +140,17 @@ def _columns(observation: Observation, target: TargetTable) -> Iterator[Finding]
         yield ("DPONE_CLICKHOUSE_COLUMNS_DIFFER", "the columns are not the planned ones")
     for column in target.columns:
         there = found.get(column.name)
-        if there is not None and there.type_name not in admitted_types(column):
+        if there is not None and spelled_as_planned(there.type_name) != column.target_type:
             yield (
                 "DPONE_CLICKHOUSE_COLUMNS_DIFFER",
-                f"column {column.name} is {there.type_name}, not {admitted_types(column)[0]}",
+                f"column {column.name} is {there.type_name}, not {column.target_type}",
             )
     for column in observation.columns:
         if column.default_kind:
-            yield ("DPONE_CLICKHOUSE_COLUMN_EXPRESSION", f"column {column.name} has a {column.default_kind} expression")
+            yield (
+                "DPONE_CLICKHOUSE_COLUMN_EXPRESSION",
+                f"column {column.name} has a {column.default_kind} expression",
+            )
 
 
 def _follower(follower: Follower, name: str) -> Iterator[Finding]:
@@ -160,4 +178,7 @@ def _filters(observation: Observation, *, policies_from_plan: bool) -> Iterator[
     else:
         yield from (("DPONE_CLICKHOUSE_ROW_POLICY", name) for name in observation.row_policies)
     if observation.row_filtered and not observation.row_policies:
-        yield ("DPONE_CLICKHOUSE_ROW_POLICY", f"reads of {observation.relation} are filtered for this principal")
+        yield (
+            "DPONE_CLICKHOUSE_ROW_POLICY",
+            f"reads of {observation.relation} are filtered for this principal",
+        )

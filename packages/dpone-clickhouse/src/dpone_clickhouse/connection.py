@@ -101,7 +101,9 @@ class Connection:
         """Run a query and return its rows; a read may be repeated by the transport."""
         client = self._opened(tag)
         try:
-            result = client.query(sql, parameters=dict(parameters or {}), settings=_settings(tag, settings))
+            result = client.query(
+                sql, parameters=dict(parameters or {}), settings=self._settings(tag, settings)
+            )
         except ClickHouseError as fault:
             raise _translated(fault, tag) from None
         return list(result.result_rows)
@@ -114,6 +116,10 @@ class Connection:
     def run(self, sql: str, tag: Tag) -> None:
         """Run a statement that changes something, once."""
         self._command(self._opened(tag), sql, tag, None)
+
+    def run_dropping(self, sql: str, tag: Tag) -> None:
+        """Run a DROP of one proven scratch table, whatever its size; a size guard is for tables dropped by mistake."""
+        self._command(self._opened(tag), sql, tag, None, max_table_size_to_drop="0")
 
     def insert(self, sql: str, data: bytes, tag: Tag) -> int:
         """Send an INSERT … FORMAT with its rows as bytes, once; return the rows that the server says it wrote."""
@@ -130,7 +136,9 @@ class Connection:
 
     def setting_findings(self, tag: Tag) -> tuple[tuple[str, str], ...]:
         """Observe the settings that statements run under; empty when all are as pinned."""
-        return findings([(str(name), str(value), int(changed)) for name, value, changed in self.rows(OBSERVE_SQL, tag)])
+        return findings(
+            [(str(name), str(value), int(changed)) for name, value, changed in self.rows(OBSERVE_SQL, tag)]
+        )
 
     def close(self) -> None:
         """Close the client; the next statement opens another."""
@@ -139,11 +147,20 @@ class Connection:
                 self._client.close()
                 self._client = None
 
-    def _command(self, client: Client, sql: str, tag: Tag, data: bytes | None) -> Any:
+    def _command(self, client: Client, sql: str, tag: Tag, data: bytes | None, **settings: str) -> Any:
         try:
-            return client.command(sql, data=data, settings=_settings(tag, {}))
+            return client.command(sql, data=data, settings=self._settings(tag, settings))
         except ClickHouseError as fault:
             raise _translated(fault, tag) from None
+
+    def _settings(self, tag: Tag, extra: Mapping[str, str]) -> dict[str, str]:
+        return {
+            **PINNED,
+            "max_execution_time": str(self._endpoint.statement_timeout),
+            **extra,
+            "query_id": f"{tag.log_comment}-{uuid4().hex[:12]}",
+            "log_comment": tag.log_comment,
+        }
 
     def _opened(self, tag: Tag) -> Client:
         with self._lock:
@@ -173,10 +190,6 @@ class Connection:
         # The transport's own retries cover connecting only; the one-shot transport has none at all.
         client.http_retries = retries
         return client
-
-
-def _settings(tag: Tag, extra: Mapping[str, str]) -> dict[str, str]:
-    return {**PINNED, **extra, "query_id": f"{tag.log_comment}-{uuid4().hex[:12]}", "log_comment": tag.log_comment}
 
 
 def _translated(fault: Exception, tag: Tag, *, sent: bool = True) -> StatementRefusedError | AnswerLostError:

@@ -19,7 +19,9 @@ ACCESS_DENIED = 497
 
 _NAME = r"(?:`(?:[^`\\]|\\.)*`|[A-Za-z0-9_]+)"
 _HEADER = re.compile(rf"\s*(?:CREATE|ATTACH)\s+(?:[A-Z]+\s+)+?{_NAME}\.{_NAME}\s+")
-_TOKEN = re.compile(r"`((?:[^`\\]|\\.)*)`|'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|([A-Za-z_][A-Za-z0-9_]*)")
+_TOKEN = re.compile(
+    r"`((?:[^`\\]|\\.)*)`|'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|([A-Za-z_][A-Za-z0-9_]*)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,21 @@ def table_row(connection: Connection, relation: ClickHouseRelation, tag: Tag) ->
     )
     if not rows:
         return None
-    uuid, database_engine, engine, create, partition, sorting, primary, sampling, policy, count, size = rows[0]
+    uuid, database_engine, engine, create, partition, sorting, primary, sampling, policy, count, size = rows[
+        0
+    ]
     return TableRow(
-        uuid, database_engine, engine, definition_of(create), partition, sorting, primary, sampling, policy, count, size
+        uuid,
+        database_engine,
+        engine,
+        definition_of(create),
+        partition,
+        sorting,
+        primary,
+        sampling,
+        policy,
+        count,
+        size,
     )
 
 
@@ -149,10 +163,18 @@ def observe(connection: Connection, relation: ClickHouseRelation, tag: Tag) -> O
                 connection, relation, tag, "SELECT mutation_id AS name FROM system.mutations", "NOT is_done"
             ),
             lightweight_deletes=_named(
-                connection, relation, tag, "SELECT name FROM system.parts", "active AND has_lightweight_delete"
+                connection,
+                relation,
+                tag,
+                "SELECT name FROM system.parts",
+                "active AND has_lightweight_delete",
             ),
             patch_parts=_named(
-                connection, relation, tag, "SELECT name FROM system.parts", "active AND startsWith(name, 'patch-')"
+                connection,
+                relation,
+                tag,
+                "SELECT name FROM system.parts",
+                "active AND startsWith(name, 'patch-')",
             ),
             parts_without_a_column=_named(
                 connection,
@@ -220,7 +242,8 @@ def definition_of(create_query: str) -> str:
 def mentions(definition: str, name: str) -> bool:
     """Tell whether a definition holds the name as an identifier or text literal of its own."""
     return any(
-        name in (_unescaped(group) for group in token.groups() if group is not None) for token in _TOKEN.finditer(definition)
+        name in (_unescaped(group) for group in token.groups() if group is not None)
+        for token in _TOKEN.finditer(definition)
     )
 
 
@@ -271,7 +294,9 @@ def _named(
     connection: Connection, relation: ClickHouseRelation, tag: Tag, select: str, condition: str = "1"
 ) -> tuple[str, ...]:
     rows = connection.rows(
-        f"{select} WHERE database = {{database:String}} AND table = {{name:String}} AND {condition}", tag, _name(relation)
+        f"{select} WHERE database = {{database:String}} AND table = {{name:String}} AND {condition}",
+        tag,
+        _name(relation),
     )
     return tuple(sorted(name for (name,) in rows))
 

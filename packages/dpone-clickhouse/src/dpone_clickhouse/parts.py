@@ -22,10 +22,14 @@ GROUP BY p.partition_id ORDER BY p.partition_id
 
 def parts_digest(connection: Connection, uuid: str, tag: Tag) -> str | None:
     """Digest the active parts of the table with this UUID, whatever its name; None where there is no such table."""
-    if not connection.scalar("SELECT count() FROM system.tables WHERE uuid = {uuid:UUID}", tag, {"uuid": uuid}):
+    if not connection.scalar(
+        "SELECT count() FROM system.tables WHERE uuid = {uuid:UUID}", tag, {"uuid": uuid}
+    ):
         return None
     rows = connection.rows(_PARTS_SQL, tag, {"uuid": uuid})
-    return digest_of([[partition, int(count), int(block), int(version)] for partition, count, block, version in rows])
+    return digest_of(
+        [[partition, int(count), int(block), int(version)] for partition, count, block, version in rows]
+    )
 
 
 def table_rows(connection: Connection, uuid: str, tag: Tag) -> int:

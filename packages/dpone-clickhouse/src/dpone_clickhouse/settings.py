@@ -35,8 +35,6 @@ PINNED: dict[str, str] = {
     "allow_experimental_parallel_reading_from_replicas": "0",
     "use_query_cache": "0",
     "use_query_condition_cache": "0",
-    "force_data_skipping_indices": "",
-    "ignore_data_skipping_indices": "",
     # Values mean what they say.
     "session_timezone": "",
     "join_use_nulls": "0",

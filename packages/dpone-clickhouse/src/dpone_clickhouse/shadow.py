@@ -43,9 +43,7 @@ def outside_partitions(partition_ids: Sequence[str]) -> str:
 
 def attach_sql(destination: ClickHouseRelation, source: ClickHouseRelation, partition_id: str) -> str:
     """Hard-link one partition of `source` into `destination`."""
-    return (
-        f"ALTER TABLE {qualified(destination)} ATTACH PARTITION ID {literal(partition_id)} FROM {qualified(source)}"
-    )
+    return f"ALTER TABLE {qualified(destination)} ATTACH PARTITION ID {literal(partition_id)} FROM {qualified(source)}"
 
 
 def key_staged(target: TargetTable, staging: ClickHouseRelation) -> str:
