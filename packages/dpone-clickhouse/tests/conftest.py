@@ -22,7 +22,7 @@ from dpone_contracts.relations import ClickHouseRelation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from dpone_contracts.ports.publisher import Scratch, ShadowBuild, ShadowProof
+    from dpone_contracts.ports.publisher import PreparedPublisher, Scratch, ShadowBuild, ShadowProof
 
 OPERATION = "sha256:" + "0a" * 32
 LIMIT = 1 << 40
@@ -44,7 +44,7 @@ class Case:
 
     client: Any
     endpoint: Endpoint
-    publisher: ClickHousePublisher
+    publisher: PreparedPublisher
     database: str
     columns: Sequence[tuple[str, str, str, bool, str]] = FLIGHTS
     attempt: str = "sha256:" + "0b" * 32
@@ -57,7 +57,7 @@ class Case:
 
     @property
     def target(self) -> PlanTarget:
-        limits = {
+        limits: dict[str, Any] = {
             "max_clickhouse_total_transient_bytes": LIMIT,
             "max_target_scope_rows": LIMIT,
             **self.limits,

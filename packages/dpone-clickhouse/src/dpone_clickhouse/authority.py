@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dpone_clickhouse.types import spelled_as_planned
 from dpone_contracts.canonical import digest_of
 from dpone_contracts.ports.publisher import PhysicalAuthority
-
-from dpone_clickhouse.types import spelled_as_planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,17 +138,17 @@ def _columns(observation: Observation, target: TargetTable) -> Iterator[Finding]
     if found.keys() != set(target.names):
         yield ("DPONE_CLICKHOUSE_COLUMNS_DIFFER", "the columns are not the planned ones")
     for column in target.columns:
-        there = found.get(column.name)
-        if there is not None and spelled_as_planned(there.type_name) != column.target_type:
+        seen = found.get(column.name)
+        if seen is not None and spelled_as_planned(seen.type_name) != column.target_type:
             yield (
                 "DPONE_CLICKHOUSE_COLUMNS_DIFFER",
-                f"column {column.name} is {there.type_name}, not {column.target_type}",
+                f"column {column.name} is {seen.type_name}, not {column.target_type}",
             )
-    for column in observation.columns:
-        if column.default_kind:
+    for there in observation.columns:
+        if there.default_kind:
             yield (
                 "DPONE_CLICKHOUSE_COLUMN_EXPRESSION",
-                f"column {column.name} has a {column.default_kind} expression",
+                f"column {there.name} has a {there.default_kind} expression",
             )
 
 

@@ -8,10 +8,9 @@ from dpone_contracts.effects import Reason
 from dpone_contracts.errors import DponeError
 
 if TYPE_CHECKING:
+    from dpone_clickhouse.connection import Connection, Tag
     from dpone_contracts.ports.refresh_state import AdmittedOperation
     from dpone_contracts.relations import ClickHouseRelation
-
-    from dpone_clickhouse.connection import Connection, Tag
 
 STAGING, SHADOW, RETAINED = "clickhouse_staging_bytes", "shadow_bytes", "retained_generation_bytes"
 

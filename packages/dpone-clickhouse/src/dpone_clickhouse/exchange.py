@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
-from dpone_contracts.ports.publisher import Scratch, UuidMap
-
 from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
 from dpone_clickhouse.failures import reading, reason_of
 from dpone_clickhouse.names import MAX_BURNS, literal, qualified
 from dpone_clickhouse.scratch import uuids
+from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
+from dpone_contracts.ports.publisher import Scratch, UuidMap
 
 if TYPE_CHECKING:
-    from dpone_contracts.relations import ClickHouseRelation
-
     from dpone_clickhouse.connection import Connection, Tag
     from dpone_clickhouse.failures import Fault
     from dpone_clickhouse.names import AttemptNames
+    from dpone_contracts.relations import ClickHouseRelation
 
 # Kinds of queries that write nothing and change nothing.
 _READING = ("Select", "Explain", "Show", "Describe", "Exists", "Use", "Set", "KillQuery")

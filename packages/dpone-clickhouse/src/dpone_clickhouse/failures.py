@@ -5,10 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
 from dpone_contracts.effects import NotApplied, Reason, Unknown
 from dpone_contracts.errors import DponeError
-
-from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

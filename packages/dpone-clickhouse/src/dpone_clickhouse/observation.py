@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpone_contracts.errors import DponeError
-from dpone_contracts.relations import ClickHouseRelation
-
 from dpone_clickhouse.connection import StatementRefusedError
 from dpone_clickhouse.names import qualified
+from dpone_contracts.errors import DponeError
+from dpone_contracts.relations import ClickHouseRelation
 
 if TYPE_CHECKING:
     from dpone_clickhouse.connection import Connection, Tag

@@ -5,10 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
-from dpone_contracts.errors import DponeError
-from dpone_contracts.ports.publisher import ShadowBuild, ShadowProof
-
 from dpone_clickhouse import shadow as sql
 from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
 from dpone_clickhouse.failures import effect_failed, reading, reason_of
@@ -16,15 +12,15 @@ from dpone_clickhouse.names import column_list, qualified
 from dpone_clickhouse.observation import column_rows, table_row
 from dpone_clickhouse.parts import parts_digest, table_rows
 from dpone_clickhouse.row_text import content_sql
+from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
+from dpone_contracts.errors import DponeError
+from dpone_contracts.ports.publisher import ShadowBuild, ShadowProof
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpone_contracts.ports.publisher import Scratch
-    from dpone_contracts.relations import ClickHouseRelation
-
     from dpone_clickhouse.connection import Connection, Tag
     from dpone_clickhouse.target import TargetTable
+    from dpone_contracts.ports.publisher import Scratch
+    from dpone_contracts.relations import ClickHouseRelation
 
 PARTITION, FULL = "partition", "full"
 
@@ -131,15 +127,11 @@ def prove(
     table = table_row(connection, target.relation, tag)
     if table is None or table.uuid != target_uuid:
         raise DponeError("DPONE_TARGET_UUID_DRIFT", f"{target.relation} is not {target_uuid}")
-
-    def count(relation: ClickHouseRelation, condition: str) -> int:
-        return int(connection.scalar(sql.count_sql(relation, condition), tag))
-
-    rebuilt = count(scratch.shadow, plan.rebuilt_rows)
-    attached = count(scratch.shadow, plan.attached_rows)
-    staged = count(scratch.staging, "1")
-    differences = _rebuilt_differences(connection, target, scratch, plan, table.sorting_key, count, tag)
-    differences += _attached_differences(connection, target, scratch, plan, table.sorting_key, count, tag)
+    rebuilt = rows_inside(connection, scratch.shadow, plan.rebuilt_rows, tag)
+    attached = rows_inside(connection, scratch.shadow, plan.attached_rows, tag)
+    staged = rows_inside(connection, scratch.staging, "1", tag)
+    differences = _rebuilt_differences(connection, target, scratch, plan, table.sorting_key, tag)
+    differences += _attached_differences(connection, target, scratch, plan, table.sorting_key, tag)
     after = _digests(connection, target_uuid, scratch, tag)
     if after != before:
         raise DponeError(
@@ -154,7 +146,6 @@ def _rebuilt_differences(
     scratch: Scratch,
     plan: ShadowPlan,
     sorting_key: str,
-    count: Callable[[ClickHouseRelation, str], int],
     tag: Tag,
 ) -> int:
     """Differences of what was built again: staged keys against staging, all other keys against the target."""
@@ -166,9 +157,7 @@ def _rebuilt_differences(
             ((scratch.shadow, f"{condition} AND {staged}"), (scratch.staging, "1")),
             ((scratch.shadow, kept), (target.relation, kept)),
         )
-        if all(
-            _same_by_place(connection, target, left, right, sorting_key, count, tag) for left, right in sides
-        ):
+        if all(_same_by_place(connection, target, left, right, sorting_key, tag) for left, right in sides):
             return 0
     return int(connection.scalar(sql.by_count_sql(target, scratch.shadow, scratch.staging, condition), tag))
 
@@ -179,7 +168,6 @@ def _attached_differences(
     scratch: Scratch,
     plan: ShadowPlan,
     sorting_key: str,
-    count: Callable[[ClickHouseRelation, str], int],
     tag: Tag,
 ) -> int:
     """Differences of everything else, partitions that only one side has included."""
@@ -187,7 +175,7 @@ def _attached_differences(
     if condition == "0":
         return 0
     sides = ((scratch.shadow, condition), (target.relation, condition))
-    if _same_by_place(connection, target, *sides, sorting_key, count, tag):
+    if _same_by_place(connection, target, *sides, sorting_key, tag):
         return 0
     return int(connection.scalar(sql.same_rows_sql(target, scratch.shadow, target.relation, condition), tag))
 
@@ -198,14 +186,15 @@ def _same_by_place(
     left: tuple[ClickHouseRelation, str],
     right: tuple[ClickHouseRelation, str],
     sorting_key: str,
-    count: Callable[[ClickHouseRelation, str], int],
     tag: Tag,
 ) -> bool:
     """Tell whether both sides hold the same rows; false may only mean that ties came in another order."""
     query = sql.by_place_sql(target, left, right, sorting_key)
     ((places, different),) = connection.rows(query, tag, None, **sql.KEEPS_ORDER)
     # Pasting ends with the shorter side: the number of rows of each is asked for by itself.
-    return int(different) == 0 and count(*left) == int(places) == count(*right)
+    return int(different) == 0 and all(
+        rows_inside(connection, *side, tag) == int(places) for side in (left, right)
+    )
 
 
 def _digests(connection: Connection, target_uuid: str, scratch: Scratch, tag: Tag) -> tuple[str, str]:
@@ -238,3 +227,13 @@ def partition_bytes(
             {"database": relation.database, "name": relation.name, "partitions": list(partition_ids)},
         )
     )
+
+
+def rows_inside(connection: Connection, relation: ClickHouseRelation, condition: str, tag: Tag) -> int:
+    """Count a table's rows for which the condition holds."""
+    return int(connection.scalar(sql.count_sql(relation, condition), tag))
+
+
+def rows_outside(connection: Connection, relation: ClickHouseRelation, condition: str, tag: Tag) -> int:
+    """Count a table's rows for which the condition doesn't hold."""
+    return int(connection.scalar(sql.count_sql(relation, f"NOT ({condition})"), tag))

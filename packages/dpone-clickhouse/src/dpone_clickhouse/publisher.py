@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpone_contracts.effects import Applied, EffectKind, EffectResult, NotApplied, Reason, effect
-
 from dpone_clickhouse import budget, exchange, preparation, scratch
 from dpone_clickhouse.authority import judged
 from dpone_clickhouse.connection import Connection, Tag
 from dpone_clickhouse.failures import reading
 from dpone_clickhouse.names import OBSERVER_PREFIX, AttemptNames
 from dpone_clickhouse.observation import observe, row_policies, table_row
-from dpone_clickhouse.parts import parts_digest, table_bytes, table_rows
-from dpone_clickhouse.scope import scope_sql
+from dpone_clickhouse.parts import parts_digest, table_bytes
+from dpone_clickhouse.scope import scope_of
+from dpone_clickhouse.scratch import uuids
 from dpone_clickhouse.target import TargetTable, table_of
+from dpone_contracts.effects import EffectKind, EffectResult, NotApplied, Reason, effect
+from dpone_contracts.errors import DponeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,10 @@ class ClickHousePublisher:
 
     @effect(EffectKind.WRITE)
     def create_scratch(
-        self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation
+        self,
+        plan: OperationPlan,  # noqa: ARG002 - the port's
+        target: PlanTarget,
+        admitted: AdmittedOperation,
     ) -> EffectResult[Scratch]:
         """Create empty staging and shadow of the attempt; existing names are NotApplied."""
         table, names, tag = table_of(target), _names(admitted), _tag(admitted, "scratch")
@@ -69,7 +73,10 @@ class ClickHousePublisher:
 
     @effect(EffectKind.READ)
     def find_scratch(
-        self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation
+        self,
+        plan: OperationPlan,  # noqa: ARG002 - the port's
+        target: PlanTarget,
+        admitted: AdmittedOperation,
     ) -> Scratch | None:
         """The attempt's scratch if both relations are there."""
         with reading():
@@ -110,16 +117,17 @@ class ClickHousePublisher:
     ) -> EffectResult[ShadowBuild]:
         """Fill the empty shadow: old target anti-joined by staged keys, plus staging."""
         table, tag = table_of(target), _tag(admitted, "build-shadow")
+        target_uuid = self._own_scratch(table, scratch, tag)
         with reading():
             shadow_plan = preparation.plan_shadow(self._connection, table, scratch, tag)
-        for refusal in self._build_refusals(plan, target, admitted, scratch, shadow_plan, tag):
+        for refusal in self._build_refusals(plan, target, admitted, scratch, shadow_plan, target_uuid, tag):
             return NotApplied(refusal)
         return preparation.build(self._connection, table, scratch, shadow_plan, tag)
 
     @effect(EffectKind.READ)
     def prove_shadow(
         self,
-        plan: OperationPlan,
+        plan: OperationPlan,  # noqa: ARG002 - the port's
         target: PlanTarget,
         admitted: AdmittedOperation,
         scratch: Scratch,
@@ -127,9 +135,9 @@ class ClickHousePublisher:
     ) -> ShadowProof:
         """Compare every business column and multiplicity of the whole shadow, both directions."""
         table, tag = table_of(target), _tag(admitted, "prove-shadow")
+        target_uuid = self._own_scratch(table, scratch, tag)
         with reading():
-            there = exchange.uuid_map(self._connection, table.relation, scratch.shadow, tag)
-            return preparation.prove(self._connection, table, scratch, build, str(there.target_uuid), tag)
+            return preparation.prove(self._connection, table, scratch, build, target_uuid, tag)
 
     @effect(EffectKind.READ)
     def scope_rows(self, plan: OperationPlan, target: PlanTarget) -> int:
@@ -197,7 +205,11 @@ class ClickHousePublisher:
         )
 
     @effect(EffectKind.READ)
-    def parts_digest(self, target: PlanTarget, uuid: str) -> str | None:
+    def parts_digest(
+        self,
+        target: PlanTarget,  # noqa: ARG002 - the port's
+        uuid: str,
+    ) -> str | None:
         """Digest of the active parts of the table with that UUID, or None where it is absent."""
         with reading():
             return parts_digest(self._connection, uuid, Tag(OBSERVER_PREFIX, "parts"))
@@ -217,9 +229,25 @@ class ClickHousePublisher:
             digest = parts_digest(self._connection, observation.table.uuid, tag)
         return judged(observation, table, digest or "", policies_from_plan=self._policies_from_plan)
 
+    def _own_scratch(self, table: TargetTable, scratch: Scratch, tag: Tag) -> str:
+        """Make sure that staging and shadow are the attempt's own; return the target's UUID."""
+        with reading():
+            there = uuids(self._connection, (table.relation, scratch.staging, scratch.shadow), tag)
+        expected = {scratch.staging: scratch.staging_uuid, scratch.shadow: scratch.shadow_uuid}
+        for relation, uuid in expected.items():
+            if there.get(relation) != uuid:
+                raise DponeError(
+                    "DPONE_CLICKHOUSE_SCRATCH_CONFLICT",
+                    f"{relation} is not the attempt's scratch",
+                    {"expected": uuid, "observed": str(there.get(relation))},
+                )
+        if table.relation not in there:
+            raise DponeError("DPONE_CLICKHOUSE_TARGET_ABSENT", f"no table {table.relation}")
+        return there[table.relation]
+
     def _scope_rows(self, plan: OperationPlan, table: TargetTable, tag: Tag) -> int:
         with reading():
-            return int(self._connection.scalar(scope_sql(plan, table), tag))
+            return preparation.rows_inside(self._connection, table.relation, scope_of(plan, table), tag)
 
     def _build_refusals(
         self,
@@ -228,16 +256,19 @@ class ClickHousePublisher:
         admitted: AdmittedOperation,
         scratch: Scratch,
         shadow_plan: preparation.ShadowPlan,
+        target_uuid: str,
         tag: Tag,
     ) -> Iterator[Reason]:
         """Name every budget that the shadow would break; attached partitions cost no bytes."""
         table, policy = table_of(target), target.resource_policy
         with reading():
             staged = table_bytes(self._connection, scratch.staging_uuid, tag)
-            there = exchange.uuid_map(self._connection, table.relation, scratch.shadow, tag)
-            held = table_bytes(self._connection, str(there.target_uuid), tag)
+            held = table_bytes(self._connection, target_uuid, tag)
+            outside = preparation.rows_outside(self._connection, scratch.staging, scope_of(plan, table), tag)
             rebuilt = preparation.partition_bytes(self._connection, table.relation, shadow_plan.rebuilt, tag)
             free = budget.free_bytes(self._connection, table.relation, tag)
+        if outside:
+            yield Reason("DPONE_STAGING_MISMATCH", f"{outside} staged rows lie outside the scope")
         needed = staged + rebuilt
         checks = (
             budget.exceeded("shadow", needed, budget.allocated(admitted, budget.SHADOW)),

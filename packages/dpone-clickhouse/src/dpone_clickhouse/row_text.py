@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from dpone_contracts.row_encoding import ROWS_PER_BLOCK, FieldKind
-
 from dpone_clickhouse.names import qualified, quoted
+from dpone_contracts.row_encoding import ROWS_PER_BLOCK, FieldKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpone_contracts.relations import ClickHouseRelation
-
     from dpone_clickhouse.types import TargetColumn
+    from dpone_contracts.relations import ClickHouseRelation
 
 
 def field_sql(column: TargetColumn) -> str:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpone_clickhouse.names import literal, quoted
 from dpone_contracts.scope import DayScope
 
-from dpone_clickhouse.names import literal, qualified, quoted
-
 if TYPE_CHECKING:
-    from dpone_contracts.plans import OperationPlan
-
     from dpone_clickhouse.target import TargetTable
+    from dpone_contracts.plans import OperationPlan
 
 
 def scope_condition(scope: DayScope, column: str, target_type: str) -> str:
@@ -26,9 +24,9 @@ def scope_condition(scope: DayScope, column: str, target_type: str) -> str:
     return f"{quoted(column)} >= {start} AND {quoted(column)} < {end}"
 
 
-def scope_sql(plan: OperationPlan, target: TargetTable) -> str:
-    """A query of one row: rows of the target inside the plan's scope."""
+def scope_of(plan: OperationPlan, target: TargetTable) -> str:
+    """The condition of rows inside the plan's scope."""
     event_time = next(column for column in target.columns if column.name == target.event_time)
-    scope = DayScope.parse(plan.scope_start, plan.scope_end)
-    condition = scope_condition(scope, event_time.name, event_time.target_type)
-    return f"SELECT count() FROM {qualified(target.relation)} WHERE {condition}"
+    return scope_condition(
+        DayScope.parse(plan.scope_start, plan.scope_end), event_time.name, event_time.target_type
+    )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
-from dpone_contracts.ports.publisher import Scratch
-from dpone_contracts.relations import ClickHouseRelation
-
 from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
 from dpone_clickhouse.failures import effect_failed, reading
 from dpone_clickhouse.names import SHADOW_PREFIX, STAGING_PREFIX, qualified
 from dpone_clickhouse.observation import row_policies, table_row
+from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
+from dpone_contracts.ports.publisher import Scratch
+from dpone_contracts.relations import ClickHouseRelation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,12 +1,12 @@
 """The shadow's SQL: which partitions a scope touches, how the rest is attached, and what proves the whole.
 
-The expected shadow is the multiset (target rows whose effective key isn't staged) + (staged rows). Three forms
-compare exactly, in rising cost:
+The expected shadow is the multiset (target rows whose effective key isn't staged) + (staged rows). Two forms
+compare exactly, the cheaper one first:
 
 * *by place*: both sides in one order, row beside row. Equal at every place and equal in number means equal as
   multisets, whatever the order was. Unequal may only be a tie in another order, so it is asked again by count.
 * *by count*: every distinct row with its multiplicity on each side (`GROUP BY` every column keeps NULL, defaults,
-  −0.0 and duplicates apart), then by key: where the key is staged the shadow must equal staging, elsewhere the target.
+  -0.0 and duplicates apart), then by key: where the key is staged the shadow must equal staging, elsewhere the target.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from dpone_clickhouse.names import column_list, literal, qualified, quoted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpone_contracts.relations import ClickHouseRelation
-
     from dpone_clickhouse.target import TargetTable
+    from dpone_contracts.relations import ClickHouseRelation
 
 # The optimizer would drop the order of a subquery, which is what PASTE JOIN compares by.
 KEEPS_ORDER = {"query_plan_remove_redundant_sorting": "0"}

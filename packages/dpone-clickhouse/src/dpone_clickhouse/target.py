@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpone_contracts.relations import ClickHouseRelation
-
 from dpone_clickhouse.types import TargetColumn
+from dpone_contracts.relations import ClickHouseRelation
 
 if TYPE_CHECKING:
     from dpone_contracts.plan_bundle import PlanTarget
