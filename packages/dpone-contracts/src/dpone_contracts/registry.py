@@ -44,6 +44,16 @@ ADDITIVE: Mapping[str, str] = MappingProxyType(
         "dpone.dbt-semantic-refresh-resource-policy.v1": "plan_bundle:ResourcePolicy",
         "dpone.dbt-semantic-refresh-topology-template.v1": "template_pack:Topology",
         "dpone.dbt-execution-pack.v1": "template_pack:ExecutionPack",
+        f"{_PREFIX}model-build-receipt.v1": "run_receipts:ModelBuildReceipt",
+        f"{_PREFIX}build-gate-receipt.v1": "run_receipts:BuildGateReceipt",
+        f"{_PREFIX}content-record.v1": "run_receipts:ContentRecord",
+        f"{_PREFIX}prepared-receipt.v1": "run_receipts:PreparedReceipt",
+        f"{_PREFIX}commit-intent.v1": "run_receipts:CommitIntent",
+        f"{_PREFIX}exchange-receipt.v1": "run_receipts:ExchangeReceipt",
+        f"{_PREFIX}predecessor-receipt.v1": "run_receipts:PredecessorReceipt",
+        f"{_PREFIX}outcome-observation.v1": "run_receipts:OutcomeObservation",
+        f"{_PREFIX}publication-receipt.v1": "run_receipts:PublicationReceipt",
+        f"{_PREFIX}empty-scope-receipt.v1": "run_receipts:EmptyScopeReceipt",
     }
 )
 """Documents that stand alone beside the published 22."""
