@@ -52,6 +52,7 @@ DPONE_COMMIT_NOT_PREPARED | REFUSED | A model is not sealed and prepared; none c
 DPONE_CONTINUATION_NOT_COMMITTED | REFUSED | The earlier attempt's mutation did not commit, so the same operation cannot go on | the operation's outcome; plan a replacement | dpone refresh recover plan
 DPONE_CORRUPTION_MIXED_PUBLICATION | CORRUPTION | Heads, checkpoint and journal stand partly before and partly after one state publication | the rows named in the evidence | stop and call the platform's owner
 DPONE_CORRUPTION_UUID_MAP | CORRUPTION | The names of target and shadow stand for neither the predecessor nor the successor map | the UUIDs in the evidence, system.tables and query_log | stop and call the platform's owner
+DPONE_EXCHANGE_UNKNOWN | UNKNOWN | The EXCHANGE was sent and the UUID map cannot settle yet which generation stands | statements of the attempt in system.processes, then the UUID map | dpone refresh recover plan
 DPONE_INTERNAL | CORRUPTION | A rule that the program itself guarantees does not hold | the log of this command, and report it | stop and call the platform's owner
 DPONE_JOURNAL_CORRUPT | CORRUPTION | Stored journal entries do not follow the state graph | the entry named in the evidence | stop and call the platform's owner
 DPONE_JOURNAL_EDGE_REFUSED | REFUSED | The state graph has no such edge from the operation's present state with this receipt | the operation's journal | dpone refresh status
