@@ -14,6 +14,7 @@ from dpone_contracts.canonical import canonical_bytes
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
 from dpone_contracts.plan_bundle import artifact_authority_digest
+from dpone_contracts.relations import SqlRelation
 from dpone_contracts.run_receipts import ContentRecord, ModelBuildReceipt
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def seal(services: Services, run: Run, operation: Operation) -> SealedArtifactMa
     prefix = f"{operation.target.artifact_authority.artifact_prefix}/{operation.plan.operation_id}"
     blocks: list[str] = []
     chunks: list[tuple[EncodedChunk, StoredObject]] = []
-    image = image_relation(receipt.after_image_relation_id)
+    image = SqlRelation.from_bracketed(receipt.after_image_relation_id)
     batches = services.images.batches(operation.target, image, ROWS_PER_BATCH)
     for chunk in services.encoder.encode(operation.target, batches):
         key = f"{prefix}/chunks/{chunk.ordinal:06}.parquet"
