@@ -10,7 +10,7 @@ from dpone_contracts.identity import codec_digests
 from dpone.application.operation import Operation, Run, head_of, stored
 from dpone.application.services import Services, require
 from dpone_contracts.artifacts import SealAuthorizationReceipt, SealedArtifactManifest
-from dpone_contracts.canonical import canonical_bytes
+from dpone_contracts.canonical import Json, canonical_bytes
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
 from dpone_contracts.plan_bundle import artifact_authority_digest
@@ -96,7 +96,7 @@ def _authorize(
             "DPONE_SEAL_NOT_AUTHORISED", f"{operation.model}: the journal is at {head.state.value}"
         )
     event_time = next(c for c in plan.effective_key_columns if c.name == plan.event_time_column)
-    fields: dict[str, object] = {
+    fields: dict[str, Json] = {
         "after_image_relation_id": receipt.after_image_relation_id,
         "after_image_row_count": receipt.after_image_row_count,
         "after_image_sha256": receipt.after_image_sha256,
