@@ -122,14 +122,14 @@ create table _lab.index_facts (
     is_disabled boolean not null default false
 );
 create table _lab.database_facts (
-    only boolean primary key default true check (only),
+    is_single boolean primary key default true check (is_single),
     name text not null,
     recovery_fork_guid uuid not null default gen_random_uuid(),
     create_date timestamp(3) not null default (now() at time zone 'UTC'),
     is_read_committed_snapshot_on boolean not null default false
 );
 create table _lab.server_facts (
-    only boolean primary key default true check (only),
+    is_single boolean primary key default true check (is_single),
     sqlserver_start_time timestamp(3) not null default (now() at time zone 'UTC')
 );
 

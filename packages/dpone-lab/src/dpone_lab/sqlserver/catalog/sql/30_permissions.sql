@@ -150,7 +150,7 @@ create function _lab.visible_objects() returns setof integer language sql stable
         select g.* from _lab.effective_grants g join me on me.principal_id = g.grantee_id
     ),
     wide as (
-        select bool_or(state <> 'D') as some from held
+        select bool_or(state <> 'D') as holds from held
         where class = 0 and permission in ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'EXECUTE', 'REFERENCES',
                                            'ALTER', 'ALTER ANY SCHEMA', 'CONTROL', 'VIEW DEFINITION')
     )
@@ -159,7 +159,7 @@ create function _lab.visible_objects() returns setof integer language sql stable
         select oid::integer as object_id, relnamespace as schema_oid from pg_class where relkind in ('r', 'v', 'p')
         union all select d.object_id, d.schema_oid from _lab.declared_objects d
     ) c
-    where (select some from wide)
+    where (select holds from wide)
        or exists (select from held where class = 1 and major_id = c.object_id and state <> 'D')
        or exists (select from held where class = 3 and major_id = c.schema_oid::integer and state <> 'D'
                   and permission <> 'CREATE SEQUENCE')
