@@ -150,7 +150,7 @@ insert into _lab.role_members values (16384, 1);
 insert into _lab.schema_owners select oid, 1 from pg_namespace where nspname = 'dbo';
 
 -- Rows about an object go with it, in its own transaction.
-create function _lab.forget_dropped() returns event_trigger language plpgsql as $$
+create function _lab.forget_dropped() returns event_trigger language plpgsql set search_path = pg_catalog as $$
 declare gone record;
 begin
     for gone in select classid::regclass::text as catalog, objid, objsubid from pg_event_trigger_dropped_objects()
@@ -181,7 +181,7 @@ begin
     end loop;
 end $$;
 
-create function _lab.remember_created() returns event_trigger language plpgsql as $$
+create function _lab.remember_created() returns event_trigger language plpgsql set search_path = pg_catalog as $$
 declare
     made record;
     stamp constant timestamp(3) := clock_timestamp() at time zone 'UTC';

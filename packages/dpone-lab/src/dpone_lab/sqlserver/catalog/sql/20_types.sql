@@ -20,7 +20,7 @@ create function _lab.collation() returns text language sql immutable parallel sa
     'Latin1_General_100_BIN2_UTF8';
 
 -- The T-SQL spelling of a column's type: decimal(18,4), nvarchar(50), datetime2(6).
-create function _lab.type_spelling(type_id oid, modifier integer) returns text language sql stable as $$
+create function _lab.type_spelling(type_id oid, modifier integer) returns text language sql stable begin atomic
     select case
         when t.typtype = 'd' then split_part(t.typname, ' collate ', 1)
         else case t.typname
@@ -36,8 +36,8 @@ create function _lab.type_spelling(type_id oid, modifier integer) returns text l
             else 'nvarchar(max)'
         end
     end
-    from pg_type t where t.oid = type_id
-$$;
+    from pg_type t where t.oid = type_id;
+end;
 
 create table _lab.base_types (
     name text primary key,
@@ -66,7 +66,7 @@ create type _lab.type_facts as (
     scale smallint, collation_name text);
 
 -- What sys.columns says of a type: length in bytes, precision and scale as documented.
-create function _lab.type_facts(type_id oid, modifier integer) returns _lab.type_facts language sql stable as $$
+create function _lab.type_facts(type_id oid, modifier integer) returns _lab.type_facts language sql stable begin atomic
     with spelled as (
         select split_part(s, '(', 1) as name, substring(s from '\((\w+)') as first, substring(s from ',(\d+)') as second
         from _lab.type_spelling(type_id, modifier) s
@@ -101,8 +101,8 @@ create function _lab.type_facts(type_id oid, modifier integer) returns _lab.type
             (select nullif(split_part(t.typname, ' collate ', 2), '') from pg_type t
              where t.oid = type_id and t.typtype = 'd'), _lab.collation()) end
     )::_lab.type_facts
-    from given g join _lab.base_types b on b.name = g.name
-$$;
+    from given g join _lab.base_types b on b.name = g.name;
+end;
 
 create view sys.types as select
     name::sys."nvarchar(128)" as name,

@@ -62,29 +62,29 @@ create function _lab.is_sysadmin(login integer) returns boolean language sql sta
     exists (select from _lab.server_role_members where role_principal_id = 3 and member_principal_id = login);
 
 -- The user itself, public, and every role that it is a member of, however deep.
-create function _lab.identities(principal integer) returns table (principal_id integer) language sql stable as $$
+create function _lab.identities(principal integer) returns table (principal_id integer) language sql stable begin atomic
     with recursive member(id) as (
         select $1
         union select 0
         union select r.role_principal_id from _lab.role_members r join member m on m.id = r.member_principal_id
     )
-    select id from member
-$$;
+    select id from member;
+end;
 
 create function _lab.owner_of(schema_oid oid) returns integer language sql stable return
     coalesce((select principal_id from _lab.schema_owners o where o.schema_oid = $1), 1);
 
 -- The schema of an object of any kind.
-create function _lab.schema_of(object_id integer) returns oid language sql stable as $$
+create function _lab.schema_of(object_id integer) returns oid language sql stable begin atomic
     select coalesce(
         (select relnamespace from pg_class where oid = $1::oid),
         (select schema_oid from _lab.declared_objects d where d.object_id = $1),
-        (select schema_oid from _lab.triggers t where t.object_id = $1))
-$$;
+        (select schema_oid from _lab.triggers t where t.object_id = $1));
+end;
 
 -- Every (class, id, permission) that implies the one asked for, itself included.
 create function _lab.implied_by(class_asked integer, id integer, asked text)
-returns table (class smallint, major_id integer, permission text) language sql stable as $$
+returns table (class smallint, major_id integer, permission text) language sql stable begin atomic
     with recursive place as (
         select $1::smallint as class, $2 as major_id, 0 as distance
         union all
@@ -106,14 +106,14 @@ returns table (class smallint, major_id integer, permission text) language sql s
     )
     select p.class, p.major_id, w.permission from way w join place p on p.class = w.class
     union all
-    select w.class, 0, w.permission from way w where w.class = 100
-$$;
+    select w.class, 0, w.permission from way w where w.class = 100;
+end;
 
 -- Whether the principal has the permission on the securable (column 0: on all of it).
 -- A sysadmin and dbo are not asked; an owner has CONTROL that no DENY takes; else one DENY outweighs grants.
 create function _lab.allowed(login integer, principal integer, class_asked integer, id integer, asked text,
                              column_id integer default 0)
-returns boolean language plpgsql stable as $$
+returns boolean language plpgsql stable set search_path = pg_catalog as $$
 declare
     denied boolean;
     granted boolean;
@@ -138,13 +138,13 @@ begin
     return granted and not denied;
 end $$;
 
-create function _lab.sees_everything() returns boolean language sql stable as $$
+create function _lab.sees_everything() returns boolean language sql stable begin atomic
     select _lab.is_sysadmin(_lab.login_id()) or _lab.user_id() = 1
-        or _lab.allowed(_lab.login_id(), _lab.user_id(), 0, 0, 'VIEW DEFINITION')
-$$;
+        or _lab.allowed(_lab.login_id(), _lab.user_id(), 0, 0, 'VIEW DEFINITION');
+end;
 
 -- Metadata visibility: an object is listed to its owner and to who has some permission on it.
-create function _lab.visible_objects() returns setof integer language sql stable as $$
+create function _lab.visible_objects() returns setof integer language sql stable begin atomic
     with me as materialized (select principal_id from _lab.identities(_lab.user_id())),
     held as materialized (
         select g.* from _lab.effective_grants g join me on me.principal_id = g.grantee_id
@@ -163,10 +163,10 @@ create function _lab.visible_objects() returns setof integer language sql stable
        or exists (select from held where class = 1 and major_id = c.object_id and state <> 'D')
        or exists (select from held where class = 3 and major_id = c.schema_oid::integer and state <> 'D'
                   and permission <> 'CREATE SEQUENCE')
-       or exists (select from me where me.principal_id = _lab.owner_of(c.schema_oid))
-$$;
+       or exists (select from me where me.principal_id = _lab.owner_of(c.schema_oid));
+end;
 
-create function _lab.sees_definition(object_id integer) returns boolean language sql stable as $$
+create function _lab.sees_definition(object_id integer) returns boolean language sql stable begin atomic
     select _lab.allowed(_lab.login_id(), _lab.user_id(), 1, $1, 'VIEW DEFINITION')
-        or _lab.allowed(_lab.login_id(), _lab.user_id(), 1, $1, 'ALTER')
-$$;
+        or _lab.allowed(_lab.login_id(), _lab.user_id(), 1, $1, 'ALTER');
+end;

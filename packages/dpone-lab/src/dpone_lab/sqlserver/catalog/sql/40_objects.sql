@@ -234,7 +234,7 @@ select object_id, index_id, index_column_id, column_id, key_ordinal, partition_o
 from _lab.index_columns i
 where not is_temp and ((select _lab.sees_everything()) or i.object_id in (select _lab.visible_objects()));
 
-create function _lab.row_count(object_id integer) returns bigint language plpgsql stable as $$
+create function _lab.row_count(object_id integer) returns bigint language plpgsql stable set search_path = pg_catalog as $$
 declare counted bigint;
 begin
     execute format('select count(*) from %s', object_id::oid::regclass) into counted;

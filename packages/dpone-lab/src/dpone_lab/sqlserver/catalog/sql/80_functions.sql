@@ -1,9 +1,9 @@
 -- Functions over the catalog. A name that one may not see is NULL, as if it did not exist.
-create function _lab.name_parts(name text) returns text[] language sql immutable as $$
+create function _lab.name_parts(name text) returns text[] language sql immutable begin atomic
     select array_agg(coalesce(replace(m[1], ']]', ']'), replace(m[2], '""', '"'), m[3], '') order by place)
     from regexp_matches($1, '\[((?:[^\]]|\]\])*)\]|"((?:[^"]|"")*)"|([^.\[\]"]+)|(?<=\.)(?=\.)', 'g')
-        with ordinality r(m, place)
-$$;
+        with ordinality r(m, place);
+end;
 
 create function _lab.default_schema() returns text language sql stable return
     coalesce((select default_schema from _lab.users where principal_id = _lab.user_id()), 'dbo');
@@ -12,7 +12,7 @@ create function _lab.sees(object_id integer) returns boolean language sql stable
     _lab.sees_everything() or $1 in (select _lab.visible_objects());
 
 -- An object by schema and name, case-insensitively; the exact spelling wins. Not filtered by visibility.
-create function _lab.find_object(schema_name text, name text, type text) returns integer language sql stable as $$
+create function _lab.find_object(schema_name text, name text, type text) returns integer language sql stable begin atomic
     select found.object_id from (
         select o.object_id, o.name, o.type from _lab.objects o
         where lower(o.name) = lower($2) and lower(o.schema_name) = lower($1)
@@ -22,11 +22,11 @@ create function _lab.find_object(schema_name text, name text, type text) returns
           and n.nspname in ('sys', 'INFORMATION_SCHEMA') and c.relkind = 'v'
     ) found
     where $3 is null or rtrim(found.type) = rtrim(upper($3))
-    order by found.name = $2 desc limit 1
-$$;
+    order by found.name = $2 desc limit 1;
+end;
 
 -- The object that a name of up to three parts means, visible or not.
-create function _lab.resolve(name text, type text) returns integer language plpgsql stable as $$
+create function _lab.resolve(name text, type text) returns integer language plpgsql stable set search_path = pg_catalog as $$
 declare
     parts constant text[] := _lab.name_parts(name);
     last constant integer := cardinality(parts);
@@ -43,27 +43,28 @@ begin
                     _lab.find_object('dbo', parts[last], $2));
 end $$;
 
-create function sys.object_id(name text, type text default null) returns integer language sql stable cost 10000 as $$
-    select found.id from (select _lab.resolve($1, $2) as id) found
+create function sys.object_id(name text, type text default null) returns integer language sql stable cost 10000 begin atomic
+    with found as materialized (select _lab.resolve($1, $2) as id)
+    select found.id from found
     where _lab.sees_everything()
        or exists (select from _lab.objects o where o.object_id = found.id
                   and o.visible_through in (select _lab.visible_objects()))
        or exists (select from _lab.relations r where r.object_id = found.id and r.is_temp)
        or exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
-                  where c.oid = found.id::oid and n.nspname in ('sys', 'INFORMATION_SCHEMA'))
-$$;
+                  where c.oid = found.id::oid and n.nspname in ('sys', 'INFORMATION_SCHEMA'));
+end;
 
 create function sys.object_name(object_id integer, database_id integer default 5) returns sys."nvarchar(128)"
-language sql stable as $$
+language sql stable begin atomic
     select coalesce(
         (select o.name from _lab.objects o where o.object_id = $1 and _lab.sees(o.visible_through) limit 1),
         (select r.name from _lab.relations r where r.object_id = $1 and r.is_temp and $2 = 2))
-    where $2 in (2, 5)
-$$;
+    where $2 in (2, 5);
+end;
 create function sys.object_schema_name(object_id integer, database_id integer default 5) returns sys."nvarchar(128)"
-language sql stable as $$
-    select o.schema_name from _lab.objects o where o.object_id = $1 and $2 = 5 and _lab.sees(o.visible_through) limit 1
-$$;
+language sql stable begin atomic
+    select o.schema_name from _lab.objects o where o.object_id = $1 and $2 = 5 and _lab.sees(o.visible_through) limit 1;
+end;
 create function sys.schema_id(name text) returns integer language sql stable return
     (select s.schema_id from sys.schemas s where lower(s.name) = lower($1) limit 1);
 create function sys.schema_id() returns integer language sql stable return sys.schema_id(_lab.default_schema());
@@ -88,7 +89,7 @@ create function sys.col_name(object_id integer, column_id integer) returns sys."
     (select a.attname from pg_attribute a join _lab.relations r on r.relation_oid = a.attrelid
      where r.object_id = $1 and a.attnum = $2 and not a.attisdropped and (r.is_temp or _lab.sees($1)));
 create function sys.columnproperty(object_id integer, name text, property text) returns integer
-language sql stable as $$
+language sql stable begin atomic
     select case lower($3)
         when 'allowsnull' then c.is_nullable::integer when 'columnid' then c.column_id
         when 'ordinal' then c.column_id when 'iscomputed' then c.is_computed::integer
@@ -97,9 +98,9 @@ language sql stable as $$
         when 'scale' then c.scale::integer when 'issparse' then 0 when 'ishidden' then 0 when 'iscolumnset' then 0
         when 'isrowguidcol' then 0 when 'generatedalwaystype' then 0
     end
-    from _lab.columns c where c.object_id = $1 and lower(c.name) = lower($2) and (c.is_temp or _lab.sees($1))
-$$;
-create function sys.objectproperty(object_id integer, property text) returns integer language sql stable as $$
+    from _lab.columns c where c.object_id = $1 and lower(c.name) = lower($2) and (c.is_temp or _lab.sees($1));
+end;
+create function sys.objectproperty(object_id integer, property text) returns integer language sql stable begin atomic
     select case lower($2)
         when 'istable' then (o.type = 'U')::integer when 'isusertable' then (o.type = 'U')::integer
         when 'isview' then (o.type = 'V')::integer when 'isprocedure' then (o.type = 'P ')::integer
@@ -114,16 +115,16 @@ create function sys.objectproperty(object_id integer, property text) returns int
         when 'isschemabound' then coalesce((select m.is_schema_bound::integer from _lab.modules m where m.object_id = $1), 0)
         when 'execistriggerdisabled' then (select t.is_disabled::integer from _lab.triggers t where t.object_id = $1)
     end
-    from _lab.objects o where o.object_id = $1 and _lab.sees(o.visible_through) limit 1
-$$;
+    from _lab.objects o where o.object_id = $1 and _lab.sees(o.visible_through) limit 1;
+end;
 create function sys.indexproperty(object_id integer, name text, property text) returns integer
-language sql stable as $$
+language sql stable begin atomic
     select case lower($3)
         when 'indexid' then i.index_id when 'isunique' then i.is_unique::integer
         when 'isclustered' then (i.index_id = 1)::integer when 'isdisabled' then i.is_disabled::integer
     end
-    from _lab.indexes i where i.object_id = $1 and lower(i.name) = lower($2) and (i.is_temp or _lab.sees($1))
-$$;
+    from _lab.indexes i where i.object_id = $1 and lower(i.name) = lower($2) and (i.is_temp or _lab.sees($1));
+end;
 create function sys.object_definition(object_id integer) returns sys."nvarchar(max)" language sql stable return
     (select m.definition from sys.sql_modules m where m.object_id = $1);
 
@@ -145,7 +146,7 @@ create function sys.suser_sname() returns sys."nvarchar(128)" language sql stabl
 create function sys.suser_sid() returns sys."varbinary(85)" language sql stable return
     (select l.sid from _lab.logins l where l.principal_id = _lab.login_id());
 
-create function sys.is_rolemember(role_name text, member text default null) returns integer language plpgsql stable as $$
+create function sys.is_rolemember(role_name text, member text default null) returns integer language plpgsql stable set search_path = pg_catalog as $$
 declare
     wanted integer := (select principal_id from _lab.users where lower(name) = lower(role_name) and type = 'R');
     who integer := case when member is null then _lab.user_id()
@@ -156,7 +157,7 @@ begin
     return (exists (select from _lab.identities(who) i where i.principal_id = wanted and wanted <> who))::integer;
 end $$;
 create function sys.is_member(role_name text) returns integer language sql stable return sys.is_rolemember($1);
-create function sys.is_srvrolemember(role_name text, login text default null) returns integer language plpgsql stable as $$
+create function sys.is_srvrolemember(role_name text, login text default null) returns integer language plpgsql stable set search_path = pg_catalog as $$
 declare
     wanted integer := (select principal_id from _lab.logins where lower(name) = lower(role_name) and is_role);
     who integer := case when login is null then _lab.login_id()
@@ -170,7 +171,7 @@ end $$;
 
 -- The class and id that HAS_PERMS_BY_NAME names; no row when there is none.
 create function _lab.securable(securable text, class_name text)
-returns table (class integer, id integer) language sql stable as $$
+returns table (class integer, id integer) language sql stable begin atomic
     select 100, 0 where $2 is null or upper($2) = 'SERVER'
     union all
     select 0, 0 from _lab.database_facts f
@@ -180,12 +181,12 @@ returns table (class integer, id integer) language sql stable as $$
     where upper($2) = 'SCHEMA' and lower(n.nspname) = lower((_lab.name_parts($1))[1]) and _lab.is_user_schema(n.nspname)
     union all
     select 1, found.id from (select _lab.resolve($1, null) as id where upper($2) = 'OBJECT') found
-    where found.id is not null
-$$;
+    where found.id is not null;
+end;
 
 create function sys.has_perms_by_name(securable text, class_name text, permission text,
                                       sub_securable text default null, sub_class text default null)
-returns integer language plpgsql stable as $$
+returns integer language plpgsql stable set search_path = pg_catalog as $$
 declare
     place record;
     asked constant text := upper(permission);
@@ -210,12 +211,12 @@ end $$;
 
 create function sys.fn_my_permissions(securable text, class_name text)
 returns table (entity_name sys."nvarchar(128)", subentity_name sys."nvarchar(128)", permission_name sys."nvarchar(60)")
-language sql stable as $$
+language sql stable begin atomic
     select case p.class when 100 then 'server' when 0 then 'database' else $1 end, '', b.permission
     from _lab.securable($1, $2) p
     join _lab.builtin_permissions b on b.class = p.class
-    where _lab.allowed(_lab.login_id(), _lab.user_id(), p.class, p.id, b.permission)
-$$;
+    where _lab.allowed(_lab.login_id(), _lab.user_id(), p.class, p.id, b.permission);
+end;
 
 create function sys.serverproperty(property text) returns sys."nvarchar(128)" language sql stable return
     case lower($1)
@@ -225,14 +226,14 @@ create function sys.serverproperty(property text) returns sys."nvarchar(128)" la
         when 'collation' then _lab.collation() when 'ishadrenabled' then '0' when 'isclustered' then '0'
         when 'isintegratedsecurityonly' then '0'
     end;
-create function sys.databasepropertyex(database text, property text) returns sys."nvarchar(128)" language sql stable as $$
+create function sys.databasepropertyex(database text, property text) returns sys."nvarchar(128)" language sql stable begin atomic
     select case lower($2)
         when 'status' then 'ONLINE' when 'updateability' then 'READ_WRITE' when 'recovery' then 'FULL'
         when 'collation' then d.collation_name when 'useraccess' then 'MULTI_USER'
         when 'issnapshotisolationenabled' then '0' when 'isinstandby' then '0'
     end
-    from sys.databases d where lower(d.name) = lower($1)
-$$;
+    from sys.databases d where lower(d.name) = lower($1);
+end;
 
 create function sys.suser_name(principal_id integer) returns sys."nvarchar(128)" language sql stable return
     (select p.name from sys.server_principals p where p.principal_id = $1);
