@@ -44,7 +44,7 @@ def define(connection: psycopg.Connection[Any], principal: Principal, node: Defi
         case Permission() | CreatePrincipal() | AlterRole() | DropObjects(kind="USER" | "ROLE" | "LOGIN"):
             apply_principals(connection, node, principal)
         case CreateTrigger():
-            record_trigger(connection, node)
+            record_trigger(connection, principal, node)
         case SwitchTriggers():
             switch_triggers(connection, node)
         case DropObjects(kind="TRIGGER"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dpone_lab.sqlserver.catalog.permissions import Principal
 from dpone_lab.sqlserver.language.batches import parse_batch
 from dpone_lab.sqlserver.language.definitions import CreateTrigger
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError
@@ -35,10 +36,10 @@ _EVENT_GROUPS = {
 
 @dataclass(frozen=True, slots=True)
 class DatabaseTrigger:
-    """An enabled DDL trigger of the database: its name, EXECUTE AS, and its parsed body."""
+    """An enabled DDL trigger of the database: its name, its parsed body, and whom EXECUTE AS makes it (None: the caller)."""
 
     name: str
-    execute_as: str | None
+    run_as: Principal | None
     body: tuple[Statement, ...]
 
 
@@ -57,15 +58,16 @@ def _covers(event: str, event_type: str) -> bool:
     return event == event_type if words is None else any(event_type.endswith(word) for word in words)
 
 
-def _parsed(text: str) -> DatabaseTrigger:
+def _parsed(text: str, creator: Principal) -> DatabaseTrigger:
     statement = parse_batch(text).statements[0]
     node = statement.statement if isinstance(statement, Located) else statement
     if not isinstance(node, CreateTrigger):  # what is stored was parsed as one
         raise TypeError("the stored text of a trigger is not a trigger")
-    return DatabaseTrigger(node.name.name, node.execute_as, node.body)
+    as_caller = node.execute_as is None or node.execute_as.upper() == "CALLER"
+    return DatabaseTrigger(node.name.name, None if as_caller else creator, node.body)
 
 
-def record_trigger(connection: psycopg.Connection[Any], node: CreateTrigger) -> None:
+def record_trigger(connection: psycopg.Connection[Any], principal: Principal, node: CreateTrigger) -> None:
     """Write the row of ``sys.triggers``; 2714 when the name is taken and CREATE asked for a new one."""
     if node.table is None:
         place: tuple[int, int | None, int] = (0, None, 0)
@@ -92,9 +94,9 @@ def record_trigger(connection: psycopg.Connection[Any], node: CreateTrigger) -> 
         )
         return
     connection.execute(
-        "INSERT INTO _lab.triggers (parent_class, schema_oid, name, parent_id, is_instead_of, events, definition)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s)",
-        (place[0], place[1], name, *values),
+        "INSERT INTO _lab.triggers (parent_class, schema_oid, name, parent_id, is_instead_of, events, definition,"
+        " creator_login_id, creator_user_id) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        (place[0], place[1], name, *values, principal.login_id, principal.user_id),
     )
 
 

@@ -90,6 +90,8 @@ create table _lab.triggers (
     is_instead_of boolean not null,
     events text[] not null,
     definition text not null,
+    creator_login_id integer not null,
+    creator_user_id integer not null,
     is_disabled boolean not null default false,
     create_date timestamp(3) not null default (now() at time zone 'UTC'),
     modify_date timestamp(3) not null default (now() at time zone 'UTC')
@@ -147,6 +149,9 @@ insert into _lab.users (principal_id, name, type, sid, default_schema, owner_id,
     (16391, 'db_datawriter', 'R', null, null, 1, true), (16392, 'db_denydatareader', 'R', null, null, 1, true),
     (16393, 'db_denydatawriter', 'R', null, null, 1, true);
 insert into _lab.role_members values (16384, 1);
+-- As documented: everybody may list databases until it is revoked from public.
+insert into _lab.permissions (class, major_id, grantee_id, permission, state) values
+    (100, 0, 2, 'VIEW ANY DATABASE', 'G'), (100, 0, 2, 'CONNECT SQL', 'G');
 insert into _lab.schema_owners select oid, 1 from pg_namespace where nspname = 'dbo';
 
 -- Rows about an object go with it, in its own transaction.

@@ -104,7 +104,7 @@ select d.database_id, null::uuid as database_guid, f.recovery_fork_guid as famil
        f.recovery_fork_guid, f.recovery_fork_guid as first_recovery_fork_guid, null::numeric(25, 0) as fork_point_lsn
 from sys.databases d cross join _lab.database_facts f
 where d.database_id = 5
-  and (_lab.sees_everything() or _lab.allowed(_lab.login_id(), _lab.user_id(), 100, 0, 'VIEW ANY DEFINITION'));
+  and (_lab.user_id() = 1 or _lab.allowed(_lab.login_id(), _lab.user_id(), 100, 0, 'VIEW ANY DATABASE'));
 create view sys.change_tracking_databases as
 select 0 as database_id, false as is_auto_cleanup_on where false;
 create view sys.change_tracking_tables as
