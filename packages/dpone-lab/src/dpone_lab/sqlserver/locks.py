@@ -105,6 +105,7 @@ class _Waiter:
     conversion: bool
     wake: threading.Condition
     cancelled: bool = False
+    since: float = field(default_factory=time.monotonic)
 
 
 @dataclass(slots=True)
@@ -242,6 +243,16 @@ class LockTable:
         with self._mutex:
             entry = self._entries.get(resource)
             return None if entry is None else entry.granted.get(owner)
+
+    def blockers(self) -> dict[int, tuple[int, str, float]]:
+        """Return for each waiting session one that blocks it, SQL Server's name of the wait, and its seconds."""
+        with self._mutex:
+            answer = {}
+            for session, waiter in self._waits.items():
+                blocking = self._blockers(self._entries[waiter.resource], waiter)
+                wait_type = f"LCK_M_{waiter.mode.value.upper().replace('-', '_')}"
+                answer[session] = (min(blocking, default=0), wait_type, time.monotonic() - waiter.since)
+            return answer
 
     def rows(self) -> list[LockRow]:
         """Every grant and wait, for `sys.dm_tran_locks`."""

@@ -7,7 +7,7 @@ import struct
 import uuid
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpone_lab.sqlserver.language.errors import unsupported
 from dpone_lab.sqlserver.language.types import (
@@ -25,6 +25,9 @@ from dpone_lab.sqlserver.language.types import (
     SqlType,
 )
 from dpone_lab.sqlserver.wire.packets import MalformedMessageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _WELL_KNOWN = {
     1: "sp_cursor",
@@ -166,7 +169,7 @@ class _Reader:
         return self.take(size) if size else None
 
     def chunks(self) -> bytes | None:
-        """A partially length-prefixed value."""
+        """Read a partially length-prefixed value."""
         total = self.number("<Q")
         if total == _NO_VALUE_LONG:
             return None
@@ -188,48 +191,52 @@ def _typed_value(reader: _Reader) -> tuple[SqlType, Any]:
     if token in _FIXED_FLOATS:
         size = _FIXED_FLOATS[token]
         return _FLOATS[size], _real(reader.take(size))
-    match token:
-        case 0x26:
-            sql_type = _INTEGERS[reader.number("<B")]
-            raw = reader.short_value()
-            return sql_type, None if raw is None else _integer(raw)
-        case 0x32:
-            return BIT, bool(reader.number("<B"))
-        case 0x68:
-            reader.number("<B")
-            raw = reader.short_value()
-            return BIT, None if raw is None else bool(raw[0])
-        case 0x6D:
-            sql_type = _FLOATS[reader.number("<B")]
-            raw = reader.short_value()
-            return sql_type, None if raw is None else _real(raw)
-        case 0x24:
-            reader.number("<B")
-            raw = reader.short_value()
-            return UNIQUEIDENTIFIER, None if raw is None else uuid.UUID(bytes_le=raw)
-        case 0x6A | 0x6C:
-            return _decimal(reader, "decimal" if token == 0x6A else "numeric")
-        case 0x28:
-            raw = reader.short_value()
-            return DATE, None if raw is None else _date(raw)
-        case 0x29:
-            scale = reader.number("<B")
-            raw = reader.short_value()
-            return SqlType("time", scale=scale), None if raw is None else _time_of_day(raw, scale)
-        case 0x2A:
-            return _datetime2(reader)
-        case 0x6F:
-            size = reader.number("<B")
-            if size != 8:
-                raise unsupported("parameter type smalldatetime")
-            raw = reader.short_value()
-            return DATETIME, None if raw is None else _datetime(raw)
-        case 0x3D:
-            return DATETIME, _datetime(reader.take(8))
-        case 0x1F:
-            return INT, None
-        case _:
-            raise unsupported(f"parameter type token 0x{token:02x}")
+    decode = _DECODERS.get(token)
+    if decode is None:
+        raise unsupported(f"parameter type token 0x{token:02x}")
+    return decode(reader)
+
+
+def _nullable_integer(reader: _Reader) -> tuple[SqlType, int | None]:
+    sql_type = _INTEGERS[reader.number("<B")]
+    raw = reader.short_value()
+    return sql_type, None if raw is None else _integer(raw)
+
+
+def _nullable_bit(reader: _Reader) -> tuple[SqlType, bool | None]:
+    reader.number("<B")
+    raw = reader.short_value()
+    return BIT, None if raw is None else bool(raw[0])
+
+
+def _nullable_float(reader: _Reader) -> tuple[SqlType, float | None]:
+    sql_type = _FLOATS[reader.number("<B")]
+    raw = reader.short_value()
+    return sql_type, None if raw is None else _real(raw)
+
+
+def _guid(reader: _Reader) -> tuple[SqlType, uuid.UUID | None]:
+    reader.number("<B")
+    raw = reader.short_value()
+    return UNIQUEIDENTIFIER, None if raw is None else uuid.UUID(bytes_le=raw)
+
+
+def _nullable_date(reader: _Reader) -> tuple[SqlType, dt.date | None]:
+    raw = reader.short_value()
+    return DATE, None if raw is None else _date(raw)
+
+
+def _nullable_time(reader: _Reader) -> tuple[SqlType, dt.time | None]:
+    scale = reader.number("<B")
+    raw = reader.short_value()
+    return SqlType("time", scale=scale), None if raw is None else _time_of_day(raw, scale)
+
+
+def _nullable_datetime(reader: _Reader) -> tuple[SqlType, dt.datetime | None]:
+    if reader.number("<B") != 8:
+        raise unsupported("parameter type smalldatetime")
+    raw = reader.short_value()
+    return DATETIME, None if raw is None else _datetime(raw)
 
 
 def _integer(raw: bytes) -> int:
@@ -267,7 +274,7 @@ def _micros(raw: bytes, scale: int) -> int:
 
 
 def _time_of_day(raw: bytes, scale: int) -> dt.time:
-    return (dt.datetime.min + dt.timedelta(microseconds=_micros(raw, scale))).time()
+    return (_DATETIME_EPOCH + dt.timedelta(microseconds=_micros(raw, scale))).time()
 
 
 def _datetime2(reader: _Reader) -> tuple[SqlType, dt.datetime | None]:
@@ -314,3 +321,20 @@ def _decoded(raw: bytes, name: str, collation: bytes) -> str | bytes:
         utf8 = int.from_bytes(collation[:4], "little") & _UTF8_FLAG
         return raw.decode("utf-8" if utf8 else "cp1252", "replace")
     return raw
+
+
+_DECODERS: dict[int, Callable[[_Reader], tuple[SqlType, Any]]] = {
+    0x1F: lambda _reader: (INT, None),
+    0x24: _guid,
+    0x26: _nullable_integer,
+    0x28: _nullable_date,
+    0x29: _nullable_time,
+    0x2A: _datetime2,
+    0x32: lambda reader: (BIT, bool(reader.number("<B"))),
+    0x3D: lambda reader: (DATETIME, _datetime(reader.take(8))),
+    0x68: _nullable_bit,
+    0x6A: lambda reader: _decimal(reader, "decimal"),
+    0x6C: lambda reader: _decimal(reader, "numeric"),
+    0x6D: _nullable_float,
+    0x6F: _nullable_datetime,
+}

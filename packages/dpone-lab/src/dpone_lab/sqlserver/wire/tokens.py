@@ -9,6 +9,7 @@ from enum import IntEnum, IntFlag
 COLLATION = b"\x09\x04\x00\x26\x00"
 TDS_VERSION = b"\x74\x00\x00\x04"
 _PRODUCT_VERSION = b"\x10\x00\x10\x00"
+_LONGEST_TEXT = 16_000
 _DONE = struct.Struct("<BHHQ")
 
 
@@ -52,8 +53,8 @@ def b_varchar(text: str) -> bytes:
 
 
 def us_varchar(text: str) -> bytes:
-    """UTF-16LE text behind a two-byte count of code units."""
-    raw = text.encode("utf-16-le", "surrogatepass")[:131_070]
+    """UTF-16LE text behind a two-byte count of code units, cut to what fits into a token."""
+    raw = text.encode("utf-16-le", "surrogatepass")[:_LONGEST_TEXT]
     return struct.pack("<H", len(raw) // 2) + raw
 
 

@@ -30,6 +30,15 @@ _LONG_TOKENS = {
     "varbinary": 0xA5,
     "binary": 0xAD,
 }
+_PLAIN_TOKENS = {
+    "bit": b"\x68\x01",
+    "float": b"\x6d\x08",
+    "real": b"\x6d\x04",
+    "uniqueidentifier": b"\x24\x10",
+    "date": b"\x28",
+    "datetime": b"\x6f\x08",
+}
+_SCALED_TOKENS = {"time": 0x29, "datetime2": 0x2A}
 _EXACT = Context(prec=60)
 _DATETIME_EPOCH = dt.date(1900, 1, 1).toordinal()
 
@@ -65,25 +74,11 @@ def type_info(sql_type: SqlType) -> bytes:
     if sql_type.is_decimal:
         precision, scale = _decimal_shape(sql_type)
         return bytes([0x6A if name == "decimal" else 0x6C, decimal_size(precision), precision, scale])
-    match name:
-        case "bit":
-            return b"\x68\x01"
-        case "float":
-            return b"\x6d\x08"
-        case "real":
-            return b"\x6d\x04"
-        case "uniqueidentifier":
-            return b"\x24\x10"
-        case "date":
-            return b"\x28"
-        case "time":
-            return bytes([0x29, _scale(sql_type)])
-        case "datetime2":
-            return bytes([0x2A, _scale(sql_type)])
-        case "datetime":
-            return b"\x6f\x08"
-        case _:
-            raise unsupported(f"result type {sql_type}")
+    if name in _PLAIN_TOKENS:
+        return _PLAIN_TOKENS[name]
+    if name in _SCALED_TOKENS:
+        return bytes([_SCALED_TOKENS[name], _scale(sql_type)])
+    raise unsupported(f"result type {sql_type}")
 
 
 def column_metadata(columns: Sequence[WireColumn]) -> bytes:
@@ -113,8 +108,7 @@ def rows_encoder(types: Sequence[SqlType]) -> RowsEncoder:
     scope: dict[str, Any] = dict(_SCOPE)
     cells = []
     for index, sql_type in enumerate(types):
-        cell = _cell(sql_type, f"v{index}", f"f{index}", scope)
-        cells.append(cell)
+        cells.append(_cell(sql_type, f"v{index}", f"f{index}", scope))
     names = ", ".join(f"v{index}" for index in range(len(types)))
     source = (
         "def encode(rows):\n"
@@ -164,11 +158,7 @@ def _cell(sql_type: SqlType, value: str, function: str, scope: dict[str, Any]) -
     if sql_type.is_decimal:
         scope[function] = _decimal_encoder(*_decimal_shape(sql_type))
     else:
-        scope[function] = {
-            "datetime2": _datetime2_encoder,
-            "time": _time_encoder,
-            "datetime": lambda _scale: _encode_datetime,
-        }[name](_scale(sql_type))
+        scope[function] = _clock_encoder(name, _scale(sql_type))
     return f'(b"\\0" if {value} is None else {function}({value}))'
 
 
@@ -212,6 +202,12 @@ def _datetime2_encoder(scale: int) -> Callable[[dt.datetime], bytes]:
         )
 
     return encode
+
+
+def _clock_encoder(name: str, scale: int) -> Callable[[Any], bytes]:
+    if name == "datetime2":
+        return _datetime2_encoder(scale)
+    return _time_encoder(scale) if name == "time" else _encode_datetime
 
 
 def _time_encoder(scale: int) -> Callable[[dt.time], bytes]:
