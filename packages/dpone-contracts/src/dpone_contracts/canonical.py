@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import NoReturn, TypeAlias
 
-Json: TypeAlias = "None | bool | int | str | list[Json] | tuple[Json, ...] | dict[str, Json]"
+Json: TypeAlias = "bool | int | str | Sequence[Json] | Mapping[str, Json] | None"
 Path: TypeAlias = tuple[str | int, ...]
 
 INT64_MIN = -(2**63)
@@ -316,4 +316,6 @@ def _refuse(path: Path, rule: str, reason: str) -> NoReturn:
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False)
 _SPACED_COLON = re.compile(r'"\s+:')
-_PLAIN_DECODER = json.JSONDecoder(parse_float=_odd_number, parse_constant=_odd_number, parse_int=_small_integer)
+_PLAIN_DECODER = json.JSONDecoder(
+    parse_float=_odd_number, parse_constant=_odd_number, parse_int=_small_integer
+)
