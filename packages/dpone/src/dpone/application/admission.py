@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpone_contracts.activation import ActivationReceipt
+from dpone_contracts.descriptors import ActivationReceipt
 from dpone_contracts.identity import compile_execution_binding
 
 from dpone.application.continuation import continue_run

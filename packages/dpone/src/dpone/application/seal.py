@@ -15,7 +15,8 @@ from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
 from dpone_contracts.plan_bundle import artifact_authority_digest
 from dpone_contracts.relations import SqlRelation
-from dpone_contracts.run_receipts import ContentRecord, ModelBuildReceipt
+from dpone_contracts.build_receipt import ModelBuildReceipt
+from dpone_contracts.run_receipts import ContentRecord
 
 if TYPE_CHECKING:
     from dpone_contracts.ports.artifact_store import EncodedChunk, StoredObject
