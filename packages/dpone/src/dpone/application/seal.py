@@ -10,12 +10,12 @@ from dpone_contracts.identity import codec_digests
 from dpone.application.operation import Operation, Run, head_of, stored
 from dpone.application.services import Services, require
 from dpone_contracts.artifacts import SealAuthorizationReceipt, SealedArtifactManifest
+from dpone_contracts.build_receipt import ModelBuildReceipt
 from dpone_contracts.canonical import Json, canonical_bytes
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
 from dpone_contracts.plan_bundle import artifact_authority_digest
 from dpone_contracts.relations import SqlRelation
-from dpone_contracts.build_receipt import ModelBuildReceipt
 from dpone_contracts.run_receipts import ContentRecord
 
 if TYPE_CHECKING:
