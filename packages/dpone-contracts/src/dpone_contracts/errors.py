@@ -43,8 +43,8 @@ DPONE_ARTIFACT_DIGEST_MISMATCH | CORRUPTION | Stored bytes do not have the diges
 DPONE_ARTIFACT_OUTCOME_UNKNOWN | UNKNOWN | A chunk or manifest was sent and the store did not answer, or cannot be read now | the key in the evidence, once the store answers | dpone refresh recover plan
 DPONE_ARTIFACT_STORE_UNAVAILABLE | UNVERIFIED | The object store could not be reached or refused the credentials before anything was written | endpoint, bucket and credential reference | dpone doctor
 DPONE_ARTIFACT_STORE_UNFIT | REFUSED | The store failed the start-up probe: a second create of a key must fail, and versions must be exact | conditional writes and versioning of the bucket | dpone doctor
-DPONE_ATTEMPT_NOT_QUIESCENT | UNKNOWN | Something of the earlier attempt still runs in an engine, or cannot be seen | sessions and queries of the attempt | dpone refresh status
-DPONE_ATTEMPT_NOT_TERMINATED | UNKNOWN | Nothing trusted proves that the earlier attempt has ended; a heartbeat is no proof | the pod or process of the attempt | dpone refresh status
+DPONE_ATTEMPT_NOT_QUIESCENT | UNVERIFIED | Something of the earlier attempt still runs in an engine, or cannot be seen | sessions and queries of the attempt | dpone refresh status
+DPONE_ATTEMPT_NOT_TERMINATED | UNVERIFIED | Nothing trusted proves that the earlier attempt has ended; a heartbeat is no proof | the pod or process of the attempt | dpone refresh status
 DPONE_BUILD_NOT_COMMITTED | REFUSED | The model's mutation did not commit; nothing of it is left | dbt's log and the gate that stopped it | dpone refresh recover plan
 DPONE_BUILD_TEST_GATE_FAILED | REFUSED | Every model committed, the workflow's tests did not all pass; nothing is sealed | dbt's log named in the evidence | dpone refresh recover plan
 DPONE_CANCELLATION_TOO_LATE | REFUSED | A commit has begun; it must be reconciled to its end before anything else | the operation's journal | dpone refresh recover plan
