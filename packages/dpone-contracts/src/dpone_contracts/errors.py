@@ -45,6 +45,7 @@ DPONE_ARTIFACT_STORE_UNAVAILABLE | UNVERIFIED | The object store could not be re
 DPONE_ARTIFACT_STORE_UNFIT | REFUSED | The store failed the start-up probe: a second create of a key must fail, and versions must be exact | conditional writes and versioning of the bucket | dpone doctor
 DPONE_ATTEMPT_NOT_QUIESCENT | UNVERIFIED | Something of the earlier attempt still runs in an engine, or cannot be seen | sessions and queries of the attempt | dpone refresh status
 DPONE_ATTEMPT_NOT_TERMINATED | UNVERIFIED | Nothing trusted proves that the earlier attempt has ended; a heartbeat is no proof | the pod or process of the attempt | dpone refresh status
+DPONE_BASELINE_NOT_CONFORMANT | REFUSED | The relation cannot be adopted: a key stands more than once, or the table has no identity | the relation named in the message | dpone refresh status
 DPONE_BUILD_NOT_COMMITTED | REFUSED | The model's mutation did not commit; nothing of it is left | dbt's log and the gate that stopped it | dpone refresh recover plan
 DPONE_BUILD_TEST_GATE_FAILED | REFUSED | Every model committed, the workflow's tests did not all pass; nothing is sealed | dbt's log named in the evidence | dpone refresh recover plan
 DPONE_CANCELLATION_TOO_LATE | REFUSED | A commit has begun; it must be reconciled to its end before anything else | the operation's journal | dpone refresh recover plan
@@ -57,6 +58,8 @@ DPONE_INTERNAL | CORRUPTION | A rule that the program itself guarantees does not
 DPONE_JOURNAL_CORRUPT | CORRUPTION | Stored journal entries do not follow the state graph | the entry named in the evidence | stop and call the platform's owner
 DPONE_JOURNAL_EDGE_REFUSED | REFUSED | The state graph has no such edge from the operation's present state with this receipt | the operation's journal | dpone refresh status
 DPONE_KEY_REFERENCE_UNRESOLVED | REFUSED | The encryption key that the seal policy refers to is absent or has the wrong size | the key reference (never the key) | dpone doctor
+DPONE_LAB_DAY_NOT_A_DAY | USAGE | The day is not a date of the form YYYY-MM-DD | the --day option | dpone lab demo --help
+DPONE_LAB_DAY_WITHOUT_EVENTS | REFUSED | The real data of the lab has no events on that day | the first and last day in the evidence | dpone lab demo
 DPONE_PREDECESSOR_CHANGED | CORRUPTION | The old generation received parts after the proof; a write may be lost | the predecessor's part list and its writers | stop and call the platform's owner
 DPONE_PREPARE_MANIFEST_WITHOUT_CONTENT | REFUSED | The sealed manifest has no content record beside it | documents of the operation | dpone refresh status
 DPONE_PUBLICATION_NOT_READY | REFUSED | The operation's journal is not where a publication starts | the operation's journal | dpone refresh status
