@@ -27,6 +27,7 @@ from dpone_contracts.scalars import (
     Sha256Text,
     UtcDay,
     UtcMicros,
+    Uuid,
 )
 from dpone_contracts.scope import scope_rules
 from dpone_contracts.template_pack import ExecutionPack, Topology
@@ -172,7 +173,10 @@ class DeploymentDescriptor(Document):
 
 
 class ActivationReceipt(Document):
-    """The create-only record of one activated plan bundle; `persisted_at` is frozen when activation is planned."""
+    """The create-only record of one activated plan bundle; `persisted_at` is frozen when activation is planned.
+
+    `recovery_fork` is the control database's fork then: receipts of a restored database prove nothing.
+    """
 
     SCHEMA: ClassVar[str] = "dpone.semantic-refresh-activation-receipt.v1"
     DIGEST_FIELD: ClassVar[str] = "activation_receipt_sha256"
@@ -183,6 +187,7 @@ class ActivationReceipt(Document):
     release_id: Sha256Text
     deployment_id: Sha256Text
     store_authority_id: Identifier
+    recovery_fork: Uuid
     authority_receipt_sha256: Sha256Text
     pre_release_bundle_sha256: Sha256Text
     package_artifacts_sha256: Sha256Text

@@ -1,97 +1,52 @@
-"""The receipts of a run's boundaries: build, content, exchange and publication (additive to the published contract)."""
+"""Receipts of a run that this implementation adds to the published contract, one for each boundary.
+
+The journal names most of them as the proof of an edge (`journal.EDGES`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from dpone_contracts.canonical import digest_checked
-from dpone_contracts.closure import Many
+from dpone_contracts.closure import Many, Several, sorted_set
 from dpone_contracts.document import Document, Fault, Part, broken
 from dpone_contracts.scalars import (
     Count,
-    Epoch,
     Identifier,
     ModelId,
+    ObjectKey,
+    ObjectVersion,
     Positive,
     Sha256Text,
+    Text,
     UtcDay,
     UtcMicros,
     Uuid,
+    WhenPresent,
 )
-from dpone_contracts.scope import scope_rules
 
 
-class RunFact(Document):
-    """What every receipt of a run binds: operation, plan, execution, attempt and fence."""
+class BuildGateReceipt(Document):
+    """States that every model of a workflow has committed with images and all selected tests passed."""
 
-    model_unique_id: ModelId
-    operation_id: Sha256Text
-    operation_plan_sha256: Sha256Text
+    SCHEMA: ClassVar[str] = "dpone.semantic-refresh-build-gate-receipt.v1"
+    DIGEST_FIELD: ClassVar[str] = "build_gate_receipt_sha256"
+
+    schema_id: Literal["dpone.semantic-refresh-build-gate-receipt.v1"] = Field(alias="schema")
+    build_gate_receipt_sha256: Sha256Text
     workflow_execution_binding_sha256: Sha256Text
-    attempt_binding_sha256: Sha256Text
-    fencing_epoch: Epoch
-
-
-class ModelBuildReceipt(RunFact):
-    """Written in the transaction that mutated the scope: its presence with both images proves the commit."""
-
-    SCHEMA: ClassVar[str] = "dpone.semantic-refresh-model-build-receipt.v1"
-    DIGEST_FIELD: ClassVar[str] = "model_build_receipt_sha256"
-
-    schema_id: Literal["dpone.semantic-refresh-model-build-receipt.v1"] = Field(alias="schema")
-    model_build_receipt_sha256: Sha256Text
-    ddl_epoch: Epoch
-    strategy_template_sha256: Sha256Text
-    scope_start: UtcDay
-    scope_end: UtcDay
-    target_relation_id: Identifier
-    before_image_relation_id: Identifier
-    after_image_relation_id: Identifier
-    source_row_count: Count
-    updated_row_count: Count
-    inserted_row_count: Count
-    before_image_row_count: Count
-    after_image_row_count: Count
-    before_image_sha256: Sha256Text
-    after_image_sha256: Sha256Text
-    content_encoding: Literal["dpone_row_v1"]
-    content_chunk_rows: Positive
-    before_content_sha256: Sha256Text
-    after_content_sha256: Sha256Text
-    committed_at: UtcMicros
+    model_unique_ids: Several[ModelId]
+    tests: Literal["PASSED"]
+    recorded_at: UtcMicros
 
     def _rules(self) -> Iterator[Fault]:
-        yield from scope_rules(self.scope_start, self.scope_end)
-        if self.updated_row_count + self.inserted_row_count != self.source_row_count:
-            yield broken("counts-add-up", "not the updated and inserted rows together", "source_row_count")
-        if self.before_image_row_count + self.inserted_row_count != self.after_image_row_count:
-            yield broken(
-                "counts-add-up", "not the rows before and the inserted rows together", "after_image_row_count"
-            )
-        if self.updated_row_count > self.before_image_row_count:
-            yield broken("counts-add-up", "more rows updated than there were", "updated_row_count")
-        relations = {self.target_relation_id, self.before_image_relation_id, self.after_image_relation_id}
-        if len(relations) != 3:
-            yield broken(
-                "distinct-images",
-                "target, before and after image are three relations",
-                "after_image_relation_id",
-            )
+        yield from sorted_set(self.model_unique_ids, "model_unique_ids")
 
 
-class ContentChunk(Part):
-    """The content digest of consecutive rows in key order."""
-
-    ordinal: Positive
-    row_count: Positive
-    content_chunk_sha256: Sha256Text
-
-
-class ContentRecord(RunFact):
-    """Stands beside the sealed manifest: the content of its rows, chunk by chunk, whatever their Parquet bytes."""
+class ContentRecord(Document):
+    """Stands beside a sealed manifest: where it lies, and the `dpone_row_v1` digests of the rows that it seals."""
 
     SCHEMA: ClassVar[str] = "dpone.semantic-refresh-content-record.v1"
     DIGEST_FIELD: ClassVar[str] = "content_record_sha256"
@@ -99,159 +54,213 @@ class ContentRecord(RunFact):
     schema_id: Literal["dpone.semantic-refresh-content-record.v1"] = Field(alias="schema")
     content_record_sha256: Sha256Text
     artifact_manifest_sha256: Sha256Text
-    model_build_receipt_sha256: Sha256Text
-    content_encoding: Literal["dpone_row_v1"]
-    content_chunk_rows: Positive
-    total_rows: Count
+    manifest_object_key: ObjectKey
+    manifest_object_version: ObjectVersion
+    operation_id: Sha256Text
+    row_encoding: Literal["dpone_row_v1"]
+    row_count: Count
     content_sha256: Sha256Text
-    chunks: Many[ContentChunk]
+    block_sha256: Many[Sha256Text]
+
+
+class PreparedShadow(Part):
+    """The scratch of an attempt, proven: relations with their UUIDs, how the shadow was made, the exact figures."""
+
+    staging_relation: Identifier
+    staging_uuid: Uuid
+    shadow_relation: Identifier
+    shadow_uuid: Uuid
+    strategy: Literal["partition", "full"]
+    attached_partitions: Many[Identifier]
+    rebuilt_partitions: Many[Identifier]
+    staged_rows: Positive
+    shadow_rows: Positive
+    rebuilt_rows: Count
+    attached_rows: Count
+    multiset_differences: Annotated[int, Field(ge=0, le=0)]
+    target_parts_sha256: Sha256Text
+    shadow_parts_sha256: Sha256Text
 
     def _rules(self) -> Iterator[Fault]:
-        if self.total_rows != sum(chunk.row_count for chunk in self.chunks):
-            yield broken("totals-add-up", "not the sum of the chunks", "total_rows")
-        for index, chunk in enumerate(self.chunks):
-            last = index == len(self.chunks) - 1
-            if chunk.ordinal != index + 1:
-                yield broken(
-                    "contiguous-ordinals", "ordinals count from 1 without a gap", "chunks", index, "ordinal"
-                )
-            if chunk.row_count != self.content_chunk_rows and not (
-                last and chunk.row_count < self.content_chunk_rows
-            ):
-                yield broken("full-chunks", "every chunk but the last is full", "chunks", index, "row_count")
+        if self.rebuilt_rows + self.attached_rows != self.shadow_rows:
+            yield broken("rows-add-up", "rebuilt and attached rows are all rows of the shadow", "shadow_rows")
+        if self.shadow_uuid == self.staging_uuid:
+            yield broken("distinct-relations", "shadow and staging are one relation", "shadow_uuid")
 
 
-class PublicationProof(Part):
-    """The figures of the exact proof before the exchange; a difference of zero is the only admitted one."""
+class PreparedReceipt(Document):
+    """States that an operation is prepared: a proven shadow, or an empty scope that needs none.
 
-    staged_row_count: Count
-    staged_content_sha256: Sha256Text
-    target_row_count_before: Count
-    scope_row_count_before: Count
-    shadow_row_count: Count
-    scope_row_count_after: Count
-    compared_row_count: Count
-    multiset_difference_count: Count
+    Without `generation` the sealed manifest is empty and the target held no row in the scope (specification,
+    empty scope).
+    """
 
-    def _rules(self) -> Iterator[Fault]:
-        if self.multiset_difference_count != 0:
-            yield broken(
-                "exact-multiset", "the shadow differs from what it must be", "multiset_difference_count"
-            )
-        grown = self.scope_row_count_after - self.scope_row_count_before
-        if self.shadow_row_count - self.target_row_count_before != grown:
-            yield broken("counts-add-up", "rows outside of the scope changed", "shadow_row_count")
-        if not self.staged_row_count <= self.scope_row_count_after:
-            yield broken("counts-add-up", "fewer rows in the scope than were staged", "scope_row_count_after")
+    SCHEMA: ClassVar[str] = "dpone.semantic-refresh-prepared-receipt.v1"
+    DIGEST_FIELD: ClassVar[str] = "prepared_receipt_sha256"
 
-
-class ClickHouseTerminalReceipt(RunFact):
-    """What the UUID map proved about the target: exchanged, or not required for an empty scope."""
-
-    SCHEMA: ClassVar[str] = "dpone.semantic-refresh-clickhouse-terminal-receipt.v1"
-    DIGEST_FIELD: ClassVar[str] = "clickhouse_terminal_receipt_sha256"
-
-    schema_id: Literal["dpone.semantic-refresh-clickhouse-terminal-receipt.v1"] = Field(alias="schema")
-    clickhouse_terminal_receipt_sha256: Sha256Text
-    target_mutation_outcome: Literal["EXCHANGED", "NOT_REQUIRED_EMPTY_SCOPE"]
-    value_conversion_conformance: Literal["PROVEN", "NOT_APPLICABLE_NO_DATA"]
+    schema_id: Literal["dpone.semantic-refresh-prepared-receipt.v1"] = Field(alias="schema")
+    prepared_receipt_sha256: Sha256Text
+    operation_id: Sha256Text
+    operation_plan_sha256: Sha256Text
+    attempt_binding_sha256: Sha256Text
     artifact_manifest_sha256: Sha256Text
-    clickhouse_cluster_authority_id: Identifier
-    clickhouse_target_authority_id: Identifier
-    target_uuid_before: Uuid
-    target_uuid_after: Uuid
-    shadow_uuid_before: Uuid | None
-    shadow_uuid_after: Uuid | None
+    target_relation: Identifier
+    target_uuid: Uuid
     physical_authority_sha256: Sha256Text
-    physical_authority_after_sha256: Sha256Text
-    proof: PublicationProof
+    target_mutation: Literal["EXCHANGE_REQUIRED", "NOT_REQUIRED_EMPTY_SCOPE"]
+    value_conversion_conformance: Literal["PROVEN", "NOT_APPLICABLE_NO_DATA"]
+    generation: Annotated[PreparedShadow | None, WhenPresent] = None
+    prepared_at: UtcMicros
+
+    def _rules(self) -> Iterator[Fault]:
+        exchange = self.target_mutation == "EXCHANGE_REQUIRED"
+        if exchange != (self.generation is not None):
+            yield broken("generation-by-mutation", "a generation stands exactly where an exchange is required", "generation")
+        if exchange != (self.value_conversion_conformance == "PROVEN"):
+            reason = "conversion is proven with data and not applicable without"
+            yield broken("conformance-by-mutation", reason, "value_conversion_conformance")
+        if self.generation is not None and self.target_uuid in (self.generation.shadow_uuid, self.generation.staging_uuid):
+            yield broken("target-is-not-scratch", "scratch is the target", "target_uuid")
+
+
+class CommitIntent(Document):
+    """States, before it is sent, which EXCHANGE is about to be sent."""
+
+    SCHEMA: ClassVar[str] = "dpone.semantic-refresh-commit-intent.v1"
+    DIGEST_FIELD: ClassVar[str] = "commit_intent_sha256"
+
+    schema_id: Literal["dpone.semantic-refresh-commit-intent.v1"] = Field(alias="schema")
+    commit_intent_sha256: Sha256Text
+    operation_id: Sha256Text
+    attempt_binding_sha256: Sha256Text
+    prepared_receipt_sha256: Sha256Text
+    target_relation: Identifier
+    target_uuid: Uuid
+    shadow_relation: Identifier
+    shadow_uuid: Uuid
+    intended_at: UtcMicros
+
+    def _rules(self) -> Iterator[Fault]:
+        if self.target_uuid == self.shadow_uuid or self.target_relation == self.shadow_relation:
+            yield broken("distinct-relations", "target and shadow are one relation", "shadow_uuid")
+
+
+class ExchangeReceipt(Document):
+    """States that the UUID map shows the successor under the target's name and the predecessor under the shadow's."""
+
+    SCHEMA: ClassVar[str] = "dpone.semantic-refresh-exchange-receipt.v1"
+    DIGEST_FIELD: ClassVar[str] = "exchange_receipt_sha256"
+
+    schema_id: Literal["dpone.semantic-refresh-exchange-receipt.v1"] = Field(alias="schema")
+    exchange_receipt_sha256: Sha256Text
+    operation_id: Sha256Text
+    operation_plan_sha256: Sha256Text
+    attempt_binding_sha256: Sha256Text
+    prepared_receipt_sha256: Sha256Text
+    target_relation: Identifier
+    shadow_relation: Identifier
+    predecessor_uuid: Uuid
+    successor_uuid: Uuid
+    observed_target_uuid: Uuid
+    observed_shadow_uuid: Uuid
+    physical_authority_sha256: Sha256Text
+    predecessor_parts_sha256: Sha256Text
     observed_at: UtcMicros
 
     def _rules(self) -> Iterator[Fault]:
-        if self.physical_authority_after_sha256 != self.physical_authority_sha256:
-            yield broken(
-                "same-design", "observed another design afterwards", "physical_authority_after_sha256"
-            )
-        if self.target_mutation_outcome == "EXCHANGED":
-            if self.target_uuid_after != self.shadow_uuid_before:
-                yield broken("uuid-map", "the target is not the former shadow", "target_uuid_after")
-            if self.shadow_uuid_after != self.target_uuid_before:
-                yield broken("uuid-map", "the shadow is not the former target", "shadow_uuid_after")
-            if self.value_conversion_conformance != "PROVEN":
-                yield broken(
-                    "conformance-by-outcome", "exchanged rows are proven", "value_conversion_conformance"
-                )
-        else:
-            yield from self._empty_scope_rules()
-
-    def _empty_scope_rules(self) -> Iterator[Fault]:
-        if self.target_uuid_after != self.target_uuid_before:
-            yield broken("uuid-map", "the target changed without an exchange", "target_uuid_after")
-        for name in ("shadow_uuid_before", "shadow_uuid_after"):
-            if getattr(self, name) is not None:
-                yield broken("uuid-map", "an empty scope has no shadow", name)
-        for name in ("staged_row_count", "scope_row_count_before", "scope_row_count_after"):
-            if getattr(self.proof, name) != 0:
-                yield broken("empty-scope", "rows in an empty scope: the target diverged", "proof", name)
-        if self.value_conversion_conformance != "NOT_APPLICABLE_NO_DATA":
-            yield broken("conformance-by-outcome", "no data, no conformance", "value_conversion_conformance")
+        if (self.observed_target_uuid, self.observed_shadow_uuid) != (self.successor_uuid, self.predecessor_uuid):
+            yield broken("map-is-exchanged", "the observed map is not the exchanged one", "observed_target_uuid")
+        if self.predecessor_uuid == self.successor_uuid:
+            yield broken("distinct-relations", "predecessor and successor are one table", "successor_uuid")
 
 
-class PublicationReceipt(RunFact):
-    """The SQL Server transaction that advanced both heads, checkpoint and journal of one model together."""
+class PredecessorReceipt(Document):
+    """States that no sent EXCHANGE took effect or can: the predecessor stands, and the shadow's name was burned."""
 
-    SCHEMA: ClassVar[str] = "dpone.semantic-refresh-publication-receipt.v1"
-    DIGEST_FIELD: ClassVar[str] = "terminal_receipt_sha256"
+    SCHEMA: ClassVar[str] = "dpone.semantic-refresh-predecessor-receipt.v1"
+    DIGEST_FIELD: ClassVar[str] = "predecessor_receipt_sha256"
 
-    schema_id: Literal["dpone.semantic-refresh-publication-receipt.v1"] = Field(alias="schema")
-    terminal_receipt_sha256: Sha256Text
-    scope_start: UtcDay
-    scope_end: UtcDay
-    artifact_manifest_sha256: Sha256Text
-    clickhouse_terminal_receipt_sha256: Sha256Text
-    journal_state_before: Literal["PREPARED", "TARGET_COMMITTED", "COMMITTED_INCOMPLETE"]
-    journal_state_after: Literal["COMPLETE"]
-    journal_version_before: Positive
-    journal_version_after: Positive
-    target_mutation_outcome: Literal["EXCHANGED", "NOT_REQUIRED_EMPTY_SCOPE"]
+    schema_id: Literal["dpone.semantic-refresh-predecessor-receipt.v1"] = Field(alias="schema")
+    predecessor_receipt_sha256: Sha256Text
+    operation_id: Sha256Text
+    attempt_binding_sha256: Sha256Text
+    prepared_receipt_sha256: Sha256Text
     target_uuid: Uuid
-    target_generation_before: Positive
-    target_generation_after: Positive
-    target_generation_id_before: Sha256Text
-    target_generation_id_after: Sha256Text
-    scope_revision_before: Count
-    scope_revision_after: Positive
-    checkpoint_before: UtcDay | None
-    checkpoint_after: UtcDay
-    published_at: UtcMicros
+    shadow_uuid: Uuid
+    burned_relation: Identifier
+    shadow_relation: Identifier
+    observed_at: UtcMicros
 
     def _rules(self) -> Iterator[Fault]:
-        yield from scope_rules(self.scope_start, self.scope_end)
-        if self.journal_version_after != self.journal_version_before + 1:
-            yield broken("one-step", "not the next journal version", "journal_version_after")
-        empty = self.target_mutation_outcome == "NOT_REQUIRED_EMPTY_SCOPE"
-        if empty != (self.journal_state_before == "PREPARED"):
-            yield broken("empty-scope", "only an empty scope completes from PREPARED", "journal_state_before")
-        if self.target_generation_after != self.target_generation_before + (0 if empty else 1):
-            yield broken("one-step", "an exchange advances the generation by one", "target_generation_after")
-        if (self.target_generation_id_after == self.target_generation_id_before) != empty:
-            yield broken(
-                "one-step", "an exchange, and nothing else, makes a generation", "target_generation_id_after"
-            )
-        if self.scope_revision_after <= self.scope_revision_before:
-            yield broken("one-step", "the scope head advances", "scope_revision_after")
-        if self.checkpoint_before is not None and self.checkpoint_after < self.checkpoint_before:
-            yield broken("one-step", "the checkpoint goes back", "checkpoint_after")
+        if self.burned_relation == self.shadow_relation:
+            yield broken("name-is-burned", "the shadow still has the name that was sent", "shadow_relation")
 
 
-def target_generation_id(authority_id: str, generation: int, operation_id: str, target_uuid: str) -> str:
-    """Digest the generation that a publication leaves in a target."""
-    return digest_checked(
-        {
-            "clickhouse_target_authority_id": authority_id,
-            "owner_operation_id": operation_id,
-            "schema": "dpone.semantic-refresh-target-generation.v1",
-            "target_generation": generation,
-            "target_uuid": target_uuid,
-        }
-    )
+class OutcomeObservation(Document):
+    """States that the outcome of a boundary is not known, and what was seen of it; no values of rows."""
+
+    SCHEMA: ClassVar[str] = "dpone.semantic-refresh-outcome-observation.v1"
+    DIGEST_FIELD: ClassVar[str] = "outcome_observation_sha256"
+
+    schema_id: Literal["dpone.semantic-refresh-outcome-observation.v1"] = Field(alias="schema")
+    outcome_observation_sha256: Sha256Text
+    operation_id: Sha256Text
+    attempt_binding_sha256: Sha256Text
+    boundary: Literal["SQL", "ARTIFACT", "EXCHANGE", "PUBLICATION"]
+    findings: Several[Text]
+    observed_at: UtcMicros
+
+
+class _Publication(Document):
+    """What one state publication replaces in one transaction."""
+
+    operation_id: Sha256Text
+    operation_plan_sha256: Sha256Text
+    attempt_binding_sha256: Sha256Text
+    prepared_receipt_sha256: Sha256Text
+    target_authority_id: Identifier
+    predecessor_generation: Positive
+    predecessor_generation_id: Sha256Text
+    target_generation: Positive
+    target_generation_id: Sha256Text
+    target_uuid: Uuid
+    scope_family_id: Sha256Text
+    scope_start: UtcDay
+    scope_revision: Positive
+    checkpoint_covered_until: UtcDay
+    journal_version: Positive
+    published_at: UtcMicros
+
+
+class PublicationReceipt(_Publication):
+    """States the heads, checkpoint and journal version that one model's publication made true at once."""
+
+    SCHEMA: ClassVar[str] = "dpone.semantic-refresh-publication-receipt.v1"
+    DIGEST_FIELD: ClassVar[str] = "publication_receipt_sha256"
+
+    schema_id: Literal["dpone.semantic-refresh-publication-receipt.v1"] = Field(alias="schema")
+    publication_receipt_sha256: Sha256Text
+    exchange_receipt_sha256: Sha256Text
+
+    def _rules(self) -> Iterator[Fault]:
+        if self.target_generation != self.predecessor_generation + 1:
+            yield broken("next-generation", "a publication makes the next generation", "target_generation")
+
+
+class EmptyScopeReceipt(_Publication):
+    """States that a confirmed empty scope was published without a swap: the generation stays, the heads advance."""
+
+    SCHEMA: ClassVar[str] = "dpone.semantic-refresh-empty-scope-receipt.v1"
+    DIGEST_FIELD: ClassVar[str] = "empty_scope_receipt_sha256"
+
+    schema_id: Literal["dpone.semantic-refresh-empty-scope-receipt.v1"] = Field(alias="schema")
+    empty_scope_receipt_sha256: Sha256Text
+    artifact_manifest_sha256: Sha256Text
+    physical_authority_sha256: Sha256Text
+    target_mutation_outcome: Literal["NOT_REQUIRED_EMPTY_SCOPE"]
+    target_rows_in_scope: Annotated[int, Field(ge=0, le=0)]
+
+    def _rules(self) -> Iterator[Fault]:
+        same = (self.target_generation, self.target_generation_id)
+        if same != (self.predecessor_generation, self.predecessor_generation_id):
+            yield broken("same-generation", "an empty scope leaves the generation", "target_generation")

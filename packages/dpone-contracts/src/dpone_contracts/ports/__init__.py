@@ -1,0 +1,1 @@
+"""Ports: one Protocol a file, every method marked with its effect."""
