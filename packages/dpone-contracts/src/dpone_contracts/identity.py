@@ -59,7 +59,10 @@ def compile_topology(
 
     Raises CycleError for cyclic dependencies.
     """
-    overlay: dict[str, Any] = {"schema": "dpone.dbt-semantic-refresh-project-overlay.v1", "models": overlay_models}
+    overlay: dict[str, Any] = {
+        "schema": "dpone.dbt-semantic-refresh-project-overlay.v1",
+        "models": overlay_models,
+    }
     return Topology.build(
         activation="POST_DEPLOYMENT_AUTHORITY_REQUIRED",
         workflow_name=profile.workflow_name,
