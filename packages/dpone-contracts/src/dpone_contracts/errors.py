@@ -42,6 +42,7 @@ DPONE_ARTIFACT_CONCURRENT_CREATE | REFUSED | The store refused a create because 
 DPONE_ARTIFACT_CONFLICT | CORRUPTION | Other bytes stand under a key that this operation must create | the object's key, version and digest in the evidence | dpone refresh status
 DPONE_ARTIFACT_DIGEST_MISMATCH | CORRUPTION | Stored bytes do not have the digest that the manifest or the upload names | the object version named in the evidence | dpone refresh status
 DPONE_ARTIFACT_KEY_REFUSED | REFUSED | An object key is outside the operation's prefix or is no exact key | the key in the evidence | dpone refresh status
+DPONE_ARTIFACT_MISSING | CORRUPTION | An exact object version that evidence names is not in the store | key and version in the evidence, the store's audit log | dpone refresh status
 DPONE_ARTIFACT_OUTCOME_UNKNOWN | UNKNOWN | A chunk or manifest was sent and the store did not answer, or cannot be read now | the key in the evidence, once the store answers | dpone refresh recover plan
 DPONE_ARTIFACT_STORE_FULL | REFUSED | The object store has no room for the object, and nothing of it is there | free space of the store | dpone doctor
 DPONE_ARTIFACT_STORE_REFUSED | REFUSED | The object store refused the request, and nothing is there | status and code in the evidence, permissions of the credentials | dpone doctor
