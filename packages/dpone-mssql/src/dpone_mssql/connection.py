@@ -30,7 +30,9 @@ NO_TRANSACTION = 51009
 _NUMBER = re.compile(r"\((\d+)\)\s*\(SQL\w+\)")
 _OURS = re.compile(r"\bDPONE_[A-Z][A-Z0-9_]{2,}\b")
 _RULE = re.compile(r"\b(?:pk|uq|ck|fk)_[a-z0-9_]+\b")
-_TRANSACTION_HOLDS = f"IF @@TRANCOUNT <> 1 OR XACT_STATE() <> 1 THROW {NO_TRANSACTION}, N'DPONE_MSSQL_TRANSACTION_LOST', 1;\n"
+_TRANSACTION_HOLDS = (
+    f"IF @@TRANCOUNT <> 1 OR XACT_STATE() <> 1 THROW {NO_TRANSACTION}, N'DPONE_MSSQL_TRANSACTION_LOST', 1;\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,10 @@ class Session:
             raise SqlServerError.of(error) from None
         try:
             self._connection.timeout = config.statement_timeout_seconds
-            if not self._connection.autocommit or self._connection.timeout != config.statement_timeout_seconds:
+            if (
+                not self._connection.autocommit
+                or self._connection.timeout != config.statement_timeout_seconds
+            ):
                 raise SqlServerError(0, "HYC00", "DPONE_MSSQL_DRIVER_SETTING", None)
             self.rows(f"SET NOCOUNT ON; SET XACT_ABORT ON; SET LOCK_TIMEOUT {config.lock_timeout_ms:d};")
         except BaseException:
@@ -187,7 +192,9 @@ class Transaction:
             self._session.rows(_TRANSACTION_HOLDS)
 
 
-_BEGIN = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE;\nBEGIN TRANSACTION;\nSELECT @@TRANCOUNT, XACT_STATE();"
+_BEGIN = (
+    "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE;\nBEGIN TRANSACTION;\nSELECT @@TRANCOUNT, XACT_STATE();"
+)
 _ROLLBACK = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;"
 
 
@@ -233,7 +240,9 @@ def commit_serializable(
         except SqlServerError as error:
             return Unknown(Reason(unknown_code, "COMMIT was sent and not acknowledged", error.evidence))
         if after != [(0,)]:
-            return Unknown(Reason(unknown_code, "COMMIT was acknowledged and a transaction is still open", {}))
+            return Unknown(
+                Reason(unknown_code, "COMMIT was acknowledged and a transaction is still open", {})
+            )
         return Applied(value)
 
 
@@ -241,9 +250,13 @@ def before_commit(error: SqlServerError) -> Reason:
     """Name what stopped a transaction before its COMMIT was sent."""
     match error.number:
         case number if number == LOCK_TIMEOUT:
-            return Reason("DPONE_MSSQL_LOCK_TIMEOUT", "a lock was not granted within the policy's time", error.evidence)
+            return Reason(
+                "DPONE_MSSQL_LOCK_TIMEOUT", "a lock was not granted within the policy's time", error.evidence
+            )
         case number if number == DEADLOCK:
-            return Reason("DPONE_MSSQL_DEADLOCK", "the server chose this transaction as deadlock victim", error.evidence)
+            return Reason(
+                "DPONE_MSSQL_DEADLOCK", "the server chose this transaction as deadlock victim", error.evidence
+            )
         case number if number in DUPLICATE_KEY:
             return Reason("DPONE_MSSQL_ALREADY_THERE", "a row with this key is already there", error.evidence)
         case _:
