@@ -12,7 +12,14 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Any, ClassVar, Self, TypeAlias, assert_never, cast
 
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError, ValidationInfo, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import CoreSchema, ErrorDetails
 
 from dpone_contracts.canonical import (
@@ -88,13 +95,17 @@ def lax(rule: str, reason: str, *path: str | int) -> Fault:
 class Part(BaseModel):
     """A closed piece of a document; `_rules` yields what does not hold between its fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, protected_namespaces=())
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, defer_build=True, protected_namespaces=()
+    )
 
     SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {}
     """What a JSON Schema can say of the rules between fields: merged into the generated schema."""
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
         """Add what a schema can say of the rules."""
         described = handler(schema)
         handler.resolve_ref_schema(described).update(cls.SCHEMA_RULES)
@@ -266,14 +277,18 @@ def _judge(kind: type[Document], decoded: Decoded, received: bytes) -> Loaded:
         try:
             kind.model_validate(plain, context=READING)
         except ValidationError as error:
-            faults = [_fault(detail) for detail in error.errors(include_url=False, include_input=False)] + faults
+            faults = [
+                _fault(detail) for detail in error.errors(include_url=False, include_input=False)
+            ] + faults
     unreadable = [fault for fault in faults if not fault.readable]
     if not unreadable:
         unreadable = _wrong_digests(kind, plain)
     if unreadable:
         return Refused(kind.SCHEMA, (*unreadable, *(fault for fault in faults if fault.readable)), received)
     if faults:
-        return Inadmissible(kind.SCHEMA, cast("str", plain[kind.DIGEST_FIELD]), tuple(faults), plain, received)
+        return Inadmissible(
+            kind.SCHEMA, cast("str", plain[kind.DIGEST_FIELD]), tuple(faults), plain, received
+        )
     assert document is not None
     return Valid(document, received)
 
@@ -281,7 +296,12 @@ def _judge(kind: type[Document], decoded: Decoded, received: bytes) -> Loaded:
 def _wrong_digests(kind: type[Document], plain: Mapping[str, Any]) -> list[Fault]:
     reason = "not the digest of its subject"
     return [
-        Fault(path, "own-digest" if path[-1] == kind.DIGEST_FIELD else "derived-digest", reason, DocumentCode.DIGEST)
+        Fault(
+            path,
+            "own-digest" if path[-1] == kind.DIGEST_FIELD else "derived-digest",
+            reason,
+            DocumentCode.DIGEST,
+        )
         for path, wanted in _digests(kind, plain)
         if at_path(plain, path) != wanted
     ]

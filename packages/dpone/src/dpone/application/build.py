@@ -96,9 +96,7 @@ def _settled(services: Services, operation: Operation) -> tuple[MssqlOutcome, Mo
 
 def _stop(operation: Operation, outcome: MssqlOutcome, exit_: BuildExit | None = None) -> None:
     code = (
-        "DPONE_BUILD_COMMIT_UNKNOWN"
-        if outcome is MssqlOutcome.COMMIT_UNKNOWN
-        else "DPONE_BUILD_NOT_COMMITTED"
+        "DPONE_SQL_OUTCOME_UNKNOWN" if outcome is MssqlOutcome.COMMIT_UNKNOWN else "DPONE_BUILD_NOT_COMMITTED"
     )
     evidence = {"operation_id": operation.plan.operation_id, "outcome": outcome.value}
     if exit_ is not None:

@@ -176,7 +176,7 @@ def _reconcile(
             _target_committed(services, operation, prepared, OperationState.COMMIT_UNKNOWN, there)
         case ExchangeOutcome.UNKNOWN:
             raise DponeError(
-                "DPONE_EXCHANGE_UNKNOWN",
+                "DPONE_CORRUPTION_UUID_MAP",
                 f"{operation.model}: the UUID map is neither predecessor nor successor",
                 {"target": str(there.target_uuid), "shadow": str(there.shadow_uuid)},
             )

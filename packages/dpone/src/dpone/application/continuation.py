@@ -15,7 +15,6 @@ from dpone.application.services import Services, require
 
 if TYPE_CHECKING:
     from dpone_contracts.ports.refresh_state import AdmittedOperation, WorkerIdentity
-    from dpone_contracts.receipts import TrustedAttemptTerminationReceipt
 
 GUARD_FREE = "EXCLUSIVE_ACQUIRED"
 
@@ -39,14 +38,8 @@ def continue_run(services: Services, run: Run, worker: WorkerIdentity) -> Run:
     open_operations = [o for o in run.operations if head_of(services, o).state is not OperationState.COMPLETE]
     if not open_operations:
         return run
-    termination = services.observer.termination(tuple(o.admitted.attempt for o in open_operations))
-    if termination is None:
-        raise DponeError(
-            "DPONE_ATTEMPT_NOT_TERMINATED",
-            "nothing trusted proves that the earlier attempt has ended",
-            {"pod_uid": attempts[0].pod_uid, "try_number": str(attempts[0].try_number)},
-        )
-    continued = {o.plan.operation_id: _continue(services, o, termination, worker) for o in open_operations}
+    held = tuple(sorted(o.plan.operation_id for o in open_operations))
+    continued = {o.plan.operation_id: _continue(services, o, held, worker) for o in open_operations}
     operations = (
         Operation(o.plan, o.target, continued.get(o.plan.operation_id, o.admitted)) for o in run.operations
     )
@@ -56,10 +49,17 @@ def continue_run(services: Services, run: Run, worker: WorkerIdentity) -> Run:
 def _continue(
     services: Services,
     operation: Operation,
-    termination: TrustedAttemptTerminationReceipt,
+    held: tuple[str, ...],
     worker: WorkerIdentity,
 ) -> AdmittedOperation:
     attempt = operation.admitted.attempt
+    termination = services.observer.termination(attempt, held)
+    if termination is None:
+        raise DponeError(
+            "DPONE_ATTEMPT_NOT_TERMINATED",
+            f"{operation.model}: nothing trusted proves that the earlier attempt has ended",
+            {"pod_uid": attempt.pod_uid, "try_number": str(attempt.try_number)},
+        )
     quiescence = services.state.guard_quiescence(operation.plan.operation_id)
     running = services.publisher.active_queries(query_id_prefix(operation))
     if quiescence is None or quiescence != (0, True) or running:
@@ -76,7 +76,7 @@ def _continue(
     outcome, receipt = outcome_of(services, operation)
     if outcome is not MssqlOutcome.COMMITTED_WITH_IMAGES or receipt is None:
         code = (
-            "DPONE_BUILD_COMMIT_UNKNOWN"
+            "DPONE_SQL_OUTCOME_UNKNOWN"
             if outcome is MssqlOutcome.COMMIT_UNKNOWN
             else "DPONE_CONTINUATION_NOT_COMMITTED"
         )

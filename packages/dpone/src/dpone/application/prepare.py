@@ -108,7 +108,7 @@ def _load(
         data = services.artifacts.read(chunk.object_key, chunk.provider_version)
         if f"sha256:{hashlib.sha256(data).hexdigest()}" != chunk.chunk_sha256:
             raise DponeError(
-                "DPONE_ARTIFACT_BYTES_MISMATCH", f"{chunk.object_key} at {chunk.provider_version}"
+                "DPONE_ARTIFACT_DIGEST_MISMATCH", f"{chunk.object_key} at {chunk.provider_version}"
             )
         rows = require(
             services.publisher.load_chunk(operation.target, operation.admitted, scratch, chunk.ordinal, data)

@@ -59,7 +59,7 @@ def require(result: EffectResult[T]) -> T:
 
 def refuse(reason: Reason) -> NoReturn:
     """Raise the error of a reason."""
-    raise DponeError(reason.code, reason.observed, reason.evidence)
+    raise DponeError.because(reason)
 
 
 def refuse_first(findings: tuple[tuple[str, str], ...]) -> None:

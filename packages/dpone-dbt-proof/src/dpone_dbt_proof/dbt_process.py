@@ -1,0 +1,148 @@
+"""The one module that starts dbt: as a child process in its own group, with a chosen environment and a deadline."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+INHERITED_VARIABLES: Final = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "ODBCSYSINI",
+    "ODBCINI",
+    "FREETDSCONF",
+    "TDSVER",
+)
+"""What dbt and the ODBC driver may see of the caller's environment; everything else is left behind."""
+
+_QUIET: Final = {
+    "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+    "DO_NOT_TRACK": "1",
+    "NO_COLOR": "1",
+    "LANG": "C.UTF-8",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+_ENTRY: Final = "from dbt.cli.main import cli; cli()"
+_SQLSTATE: Final = re.compile(r"\[([0-9A-Z]{5})\]")
+_NATIVE_ERROR: Final = re.compile(r"\((\d{1,7})\) \(SQL")
+_OWN_CODE: Final = re.compile(r"\bDPONE_[A-Z_]+\b")
+_KILL_GRACE_SECONDS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class NodeResult:
+    """How dbt reports one node; the message itself may hold row values and stays in the log."""
+
+    unique_id: str
+    status: str
+    sqlstate: str | None
+    native_error: int | None
+    own_code: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DbtExit:
+    """How a dbt process ended; a projection, never evidence of what a database did."""
+
+    finished: bool
+    exit_code: int | None
+    results: tuple[NodeResult, ...]
+    log_path: Path
+    output: str
+    """What dbt printed; for offline commands only, it can quote values of a database."""
+
+
+def run_dbt(
+    arguments: Sequence[str],
+    *,
+    project: Path,
+    profiles: Path,
+    output: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+) -> DbtExit:
+    """Run one dbt command and reap it with all its children before returning.
+
+    `output` receives target and log files. After `timeout_seconds` the whole process group is killed and
+    `finished` is false; what the process had sent to a server by then is unknown.
+    """
+    target = output / "target"
+    command = [
+        *(sys.executable, "-P", "-c", _ENTRY, "--no-use-colors", "--log-format", "text"),
+        *("--log-path", str(output / "logs")),
+        *arguments,
+        *("--project-dir", str(project), "--profiles-dir", str(profiles), "--target-path", str(target)),
+    ]
+    results_path = target / "run_results.json"
+    results_path.unlink(missing_ok=True)
+    process = subprocess.Popen(
+        command,
+        cwd=project,
+        env=_environment(output, environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+    try:
+        printed, _ = process.communicate(timeout=timeout_seconds)
+    except subprocess.TimeoutExpired:
+        _kill_group(process)
+        return DbtExit(False, None, _results(results_path), output / "logs" / "dbt.log", "")  # noqa: FBT003
+    except BaseException:
+        _kill_group(process)
+        raise
+    finished = process.returncode >= 0
+    exit_code = process.returncode if finished else None
+    return DbtExit(finished, exit_code, _results(results_path), output / "logs" / "dbt.log", printed)
+
+
+def _environment(home: Path, chosen: Mapping[str, str]) -> dict[str, str]:
+    inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
+    return {**inherited, **_QUIET, "HOME": str(home), **chosen}
+
+
+def _kill_group(process: subprocess.Popen[str]) -> None:
+    """Kill dbt and whatever it started, and wait until the kernel has let go of it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=_KILL_GRACE_SECONDS)
+
+
+def _results(path: Path) -> tuple[NodeResult, ...]:
+    """Read `run_results.json`; a process that died before writing it has no results."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return ()
+    return tuple(_result(entry) for entry in document["results"])
+
+
+def _result(entry: Mapping[str, Any]) -> NodeResult:
+    message = str(entry.get("message") or "")
+    native = _NATIVE_ERROR.search(message)
+    sqlstate = _SQLSTATE.search(message)
+    own = _OWN_CODE.search(message)
+    return NodeResult(
+        unique_id=str(entry["unique_id"]),
+        status=str(entry["status"]),
+        sqlstate=sqlstate.group(1) if sqlstate else None,
+        native_error=int(native.group(1)) if native else None,
+        own_code=own.group(0) if own else None,
+    )

@@ -1,0 +1,87 @@
+"""The dbt adapter of the `ModelBuild` port: one `dbt build` of exact models and their tests, never retried."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpone_contracts.ports.model_build import BuildExit
+from dpone_dbt_proof.dbt_process import run_dbt
+from dpone_dbt_proof.platform_project import materialise
+from dpone_dbt_proof.selection import INDIRECT_SELECTION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from dpone_contracts.ports.model_build import BuildRequest
+    from dpone_dbt_proof.dbt_process import DbtExit
+    from dpone_dbt_proof.platform_project import AuthorProject, SqlServerConnection
+    from dpone_dbt_proof.selection import Selection
+
+
+class BuildSelectionError(Exception):
+    """The batches of a request are not the models of the proven selection."""
+
+
+class DbtModelBuild:
+    """Builds the models of one proven selection under the platform's root project.
+
+    `directory` is private to the attempt and empty; it keeps project, target and log until the caller deletes
+    it. `password` is asked for when dbt starts and goes into the child's environment only.
+    """
+
+    def __init__(
+        self,
+        author: AuthorProject,
+        selection: Selection,
+        connection: SqlServerConnection,
+        password: Callable[[], str],
+        directory: Path,
+    ) -> None:
+        self._author = author
+        self._selection = selection
+        self._connection = connection
+        self._password = password
+        self._directory = directory
+
+    def build(self, request: BuildRequest) -> BuildExit:
+        """Run the gate; raises `BuildSelectionError` or `PlatformProjectError` before dbt is started."""
+        models = tuple(sorted(batch.model_unique_id for batch in request.batches))
+        if models != self._selection.model_ids:
+            raise BuildSelectionError("the rendered batches are not those of the selected models")
+        project = materialise(self._directory / "project", self._author, request.batches)
+        ended = run_dbt(
+            build_arguments(self._selection),
+            project=project.directory,
+            profiles=project.directory,
+            output=self._directory,
+            environment=self._connection.environment(self._password(), request.query_timeout_seconds),
+            timeout_seconds=request.timeout_seconds,
+        )
+        return _exit(ended, self._selection)
+
+
+def build_arguments(selection: Selection) -> list[str]:
+    """Return dbt's command: unit tests, models and data tests by exact selector, and nothing near them."""
+    return [
+        "build",
+        *("--select", *selection.selectors),
+        *("--indirect-selection", INDIRECT_SELECTION),
+        *("--threads", "1"),
+        "--no-partial-parse",
+        "--no-fail-fast",
+    ]
+
+
+def _exit(ended: DbtExit, selection: Selection) -> BuildExit:
+    status = {result.unique_id: result.status for result in ended.results}
+    ran = [status[key] for key in selection.test_ids if key in status]
+    whole = ended.finished and len(ran) == len(selection.test_ids)
+    failed = any(outcome not in ("pass", "success", "warn") for outcome in ran)
+    return BuildExit(
+        finished=ended.finished,
+        exit_code=ended.exit_code,
+        node_status=status,
+        tests_passed=False if failed else True if whole else None,
+        log_path=str(ended.log_path),
+    )

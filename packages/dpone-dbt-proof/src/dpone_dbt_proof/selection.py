@@ -1,0 +1,71 @@
+"""Which nodes an exact dbt selection runs: the models of a workflow and their tests, never an ancestor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dpone_dbt_proof.manifest import Manifest, Node
+
+INDIRECT_SELECTION: Final = "empty"
+_TEST_TYPES: Final = ("test", "unit_test")
+_SELECTABLE_TYPES: Final = ("model", "seed", "snapshot", "test", "unit_test", "analysis", "operation")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Exact selectors and every node that dbt runs for them, each sorted."""
+
+    selectors: tuple[str, ...]
+    node_ids: tuple[str, ...]
+    model_ids: tuple[str, ...]
+    test_ids: tuple[str, ...]
+
+
+def select(manifest: Manifest, model_ids: Iterable[str]) -> Selection:
+    """Select the models and those of their tests that read no other model, by exact `fqn:` selectors.
+
+    `node_ids` also holds what dbt would run *beside* the intended nodes, because a selector's fqn is a prefix
+    of theirs or equals theirs: whether those are harmless is the mutation closure's to say.
+    """
+    models = tuple(sorted(set(model_ids)))
+    tests = tuple(
+        node.unique_id
+        for node in manifest.of_type(*_TEST_TYPES)
+        if (tested := tested_models(manifest, node)) and tested <= set(models)
+    )
+    selectors = sorted({selector(manifest.nodes[key]) for key in (*models, *tests)})
+    wanted = {tuple(text.removeprefix("fqn:").split(".")) for text in selectors}
+    selected = [
+        node.unique_id
+        for node in manifest.of_type(*_SELECTABLE_TYPES)
+        if any(_matches(node, parts) for parts in wanted)
+    ]
+    return Selection(tuple(selectors), tuple(selected), models, tests)
+
+
+def selector(node: Node) -> str:
+    """Return the exact selector of a node, without graph operators."""
+    return f"fqn:{'.'.join(node.fqn)}"
+
+
+def tested_models(manifest: Manifest, test: Node) -> set[str]:
+    """Return the models that a test reads directly."""
+    return {
+        key
+        for key in test.depends_on
+        if (parent := manifest.nodes.get(key)) and parent.resource_type in ("model", "seed", "snapshot")
+    }
+
+
+def _matches(node: Node, parts: tuple[str, ...]) -> bool:
+    """Tell whether dbt's `fqn` method takes the node, with its package named in front or not."""
+    return any(_starts_with(fqn, parts) for fqn in (node.fqn, node.fqn[1:]))
+
+
+def _starts_with(fqn: tuple[str, ...], parts: tuple[str, ...]) -> bool:
+    flat = tuple(part for element in fqn for part in element.split("."))
+    return flat[: len(parts)] == parts or fqn[-1:] == (".".join(parts),)
