@@ -32,3 +32,22 @@ def split(script: str) -> tuple[str, ...]:
     """Split a script at its GO lines; batches of comments and blanks only are left out."""
     found = (part.strip() for part in _GO.split(script))
     return tuple(part for part in found if re.sub(r"--[^\n]*", "", part).strip())
+
+
+_NAMED = re.compile(r"^-- name: ([a-z_]+)\n", re.MULTILINE)
+
+
+class Statements:
+    """The named statements of one template file, rendered for one store: `-- name: lock_guard` starts each."""
+
+    def __init__(self, name: str, **filled: str) -> None:
+        pieces = _NAMED.split(render(name, **filled))
+        self._found = dict(zip(pieces[1::2], (text.strip().rstrip(";") for text in pieces[2::2]), strict=True))
+
+    def __getitem__(self, name: str) -> str:
+        """Return a statement without its semicolon; raises KeyError for an unknown name."""
+        return self._found[name]
+
+    def names(self) -> frozenset[str]:
+        """Name all statements."""
+        return frozenset(self._found)
