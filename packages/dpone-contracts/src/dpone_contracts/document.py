@@ -7,19 +7,12 @@ digests hold: legible, never acted on) and `Refused`. The bytes received are wha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
 from typing import Any, ClassVar, Self, TypeAlias, assert_never, cast
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    GetJsonSchemaHandler,
-    ValidationError,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError, ValidationInfo, model_validator
 from pydantic_core import CoreSchema, ErrorDetails
 
 from dpone_contracts.canonical import (
@@ -95,17 +88,13 @@ def lax(rule: str, reason: str, *path: str | int) -> Fault:
 class Part(BaseModel):
     """A closed piece of a document; `_rules` yields what does not hold between its fields."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, defer_build=True, protected_namespaces=()
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, protected_namespaces=())
 
     SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {}
     """What a JSON Schema can say of the rules between fields: merged into the generated schema."""
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Add what a schema can say of the rules."""
         described = handler(schema)
         handler.resolve_ref_schema(described).update(cls.SCHEMA_RULES)
@@ -131,6 +120,8 @@ class Document(Part):
 
     SCHEMA: ClassVar[str]
     DIGEST_FIELD: ClassVar[str]
+    PREVIEW_OPEN: ClassVar[tuple[str, ...]] = ()
+    """Fields within which the published preview let unknown fields pass."""
 
     @classmethod
     def build(cls, **fields: Any) -> Self:
@@ -272,23 +263,20 @@ def _judge(kind: type[Document], decoded: Decoded, received: bytes) -> Loaded:
     try:
         document = kind.model_validate(plain)
     except ValidationError as error:
-        faults += [_fault(detail) for detail in error.errors(include_url=False, include_input=False)]
+        faults += _faults(kind, error)
     if document is None and all(fault.readable for fault in faults):
+        unknown = [fault.path for fault in faults if fault.rule == "closed-document"]
         try:
-            kind.model_validate(plain, context=READING)
+            kind.model_validate(_stripped(plain, unknown), context=READING)
         except ValidationError as error:
-            faults = [
-                _fault(detail) for detail in error.errors(include_url=False, include_input=False)
-            ] + faults
+            faults = _faults(kind, error) + faults
     unreadable = [fault for fault in faults if not fault.readable]
     if not unreadable:
         unreadable = _wrong_digests(kind, plain)
     if unreadable:
         return Refused(kind.SCHEMA, (*unreadable, *(fault for fault in faults if fault.readable)), received)
     if faults:
-        return Inadmissible(
-            kind.SCHEMA, cast("str", plain[kind.DIGEST_FIELD]), tuple(faults), plain, received
-        )
+        return Inadmissible(kind.SCHEMA, cast("str", plain[kind.DIGEST_FIELD]), tuple(faults), plain, received)
     assert document is not None
     return Valid(document, received)
 
@@ -296,12 +284,7 @@ def _judge(kind: type[Document], decoded: Decoded, received: bytes) -> Loaded:
 def _wrong_digests(kind: type[Document], plain: Mapping[str, Any]) -> list[Fault]:
     reason = "not the digest of its subject"
     return [
-        Fault(
-            path,
-            "own-digest" if path[-1] == kind.DIGEST_FIELD else "derived-digest",
-            reason,
-            DocumentCode.DIGEST,
-        )
+        Fault(path, "own-digest" if path[-1] == kind.DIGEST_FIELD else "derived-digest", reason, DocumentCode.DIGEST)
         for path, wanted in _digests(kind, plain)
         if at_path(plain, path) != wanted
     ]
@@ -332,24 +315,27 @@ def _text_fault(error: CanonicalError) -> Fault:
     return Fault(error.path, error.rule, error.reason, DocumentCode.TEXT)
 
 
-_SPELLINGS = frozenset(
-    {
-        "no-outer-blanks",
-        "bounded-text",
-        "visible-text",
-        "utc-day",
-        "utc-seconds",
-        "utc-microseconds",
-        "utc-instant",
-        "uuid",
-        "model-id",
-        "node-id",
-        "exact-selector",
-    }
-)
+_RULE_CODES: Mapping[str, DocumentCode] = {
+    **dict.fromkeys(("text", "no-null", "text-present", "admitted-value"), DocumentCode.FIELD),
+    **dict.fromkeys(
+        (
+            "no-outer-blanks",
+            "bounded-text",
+            "visible-text",
+            "utc-day",
+            "utc-seconds",
+            "utc-microseconds",
+            "utc-instant",
+            "uuid",
+            "model-id",
+            "node-id",
+            "exact-selector",
+        ),
+        DocumentCode.SPELLING,
+    ),
+}
 _FIELD_RULES: Mapping[str, tuple[str, str]] = {
     "missing": ("required-field", "the field is missing"),
-    "extra_forbidden": ("closed-document", "a field that the closed document does not have"),
     "literal_error": ("admitted-value", "outside the admitted values"),
     "string_pattern_mismatch": ("form", "not in the form that the field requires"),
     "greater_than_equal": ("bounds", "less than the least admitted number"),
@@ -361,17 +347,37 @@ _FIELD_RULES: Mapping[str, tuple[str, str]] = {
 }
 
 
-def _fault(detail: ErrorDetails) -> Fault:
-    """Turn a validation error into a fault, without the value that caused it."""
+def _faults(kind: type[Document], error: ValidationError) -> list[Fault]:
+    """Turn a validation error into faults, without the values that caused them."""
+    faults = [_fault(kind, detail) for detail in error.errors(include_url=False)]
+    # An array whose items are all refused is also called too short: that is no fault of its own.
+    deeper = {fault.path[:end] for fault in faults for end in range(len(fault.path))}
+    return [fault for fault in faults if not (fault.rule == "bounds" and fault.path in deeper)]
+
+
+def _fault(kind: type[Document], detail: ErrorDetails) -> Fault:
     path: Path = detail["loc"]
-    context = detail.get("ctx", {})
     if detail["type"] == "rule":
+        context = detail["ctx"]
         rule: str = context["rule"]
-        code = DocumentCode.SPELLING if rule in _SPELLINGS else DocumentCode.RULE
-        if rule in ("text", "no-null", "text-present", "admitted-value"):
-            code = DocumentCode.FIELD
+        code = _RULE_CODES.get(rule, DocumentCode.RULE)
         return Fault((*path, *context["path"]), rule, context["reason"], code, context["readable"])
-    rule, reason = _FIELD_RULES.get(detail["type"], ("type", detail["msg"]))
-    if rule == "type" and detail["type"] == "none_required":
-        rule = "no-null"
-    return replace(Fault(path, rule, reason), code=DocumentCode.FIELD)
+    if detail["type"] == "extra_forbidden":
+        readable = len(path) > 1 and path[0] in kind.PREVIEW_OPEN
+        reason = "a field that the closed document does not have"
+        return Fault(path, "closed-document", reason, DocumentCode.FIELD, readable)
+    if detail["type"] != "missing" and detail["input"] is None:
+        return Fault(path, "no-null", "null; an absent field is left out", DocumentCode.FIELD)
+    rule, reason = _FIELD_RULES.get(detail["type"], ("type", "not of the field's type"))
+    return Fault(path, rule, reason, DocumentCode.FIELD)
+
+
+def _stripped(plain: Any, unknown: list[Path]) -> Any:
+    """Copy a decoded document without its unknown fields."""
+    if not unknown:
+        return plain
+    here = {path[0] for path in unknown if len(path) == 1}
+    below = {step: [path[1:] for path in unknown if path[0] == step and len(path) > 1] for step in {p[0] for p in unknown}}
+    if type(plain) is dict:
+        return {key: _stripped(item, below.get(key, [])) for key, item in plain.items() if key not in here}
+    return [_stripped(item, below.get(index, [])) for index, item in enumerate(plain)]

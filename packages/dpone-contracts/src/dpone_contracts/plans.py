@@ -20,16 +20,7 @@ from dpone_contracts.closure import (
 )
 from dpone_contracts.document import Document, Fault, Part, broken, lax, without
 from dpone_contracts.effective_key import EffectiveKeyColumn, key_rules, mapping_digest, template_digest
-from dpone_contracts.scalars import (
-    Epoch,
-    Identifier,
-    ModelId,
-    Positive,
-    Sha256Text,
-    Text,
-    UtcDay,
-    WhenPresent,
-)
+from dpone_contracts.scalars import Epoch, Identifier, ModelId, Positive, Sha256Text, Text, UtcDay, WhenPresent
 from dpone_contracts.scope import scope_rules
 
 _REPLACEMENT_FIELDS = ("replaces_failed_operation_id", "replacement_reason", "replacement_ordinal")
@@ -114,11 +105,7 @@ class OperationPlan(Document):
         replay = self.operation_kind == "complete_scope_replay"
         if self.operation_kind == REPLACEMENT:
             if missing := [name for name in _REPLACEMENT_FIELDS if name not in replacing]:
-                yield broken(
-                    "replacement-lineage",
-                    "a replacement names failed operation, reason and ordinal",
-                    missing[0],
-                )
+                yield broken("replacement-lineage", "a replacement names failed operation, reason and ordinal", missing[0])
         elif replacing:
             yield broken("replacement-lineage", "only a replacement names what it replaces", replacing[0])
         if replay != (self.scope_predecessor_operation_id is not None):
@@ -231,6 +218,4 @@ class WorkflowReplacementPlan(WorkflowClosure):
         actions = tuple(action.action_id for action in self.replacement_actions)
         yield from sorted_set(actions, "replacement_actions")
         if actions != self.replacement_action_ids:
-            yield broken(
-                "actions-cover-models", "one action a replacement_action_id, sorted", "replacement_actions"
-            )
+            yield broken("actions-cover-models", "one action a replacement_action_id, sorted", "replacement_actions")

@@ -38,7 +38,14 @@ PUBLISHED: Mapping[str, str] = MappingProxyType(
 )
 """The 22 documents of the published contract."""
 
-ADDITIVE: Mapping[str, str] = MappingProxyType({})
-"""Documents that this implementation adds."""
+ADDITIVE: Mapping[str, str] = MappingProxyType(
+    {
+        "dpone.dbt-semantic-refresh-plan-bundle.v1": "plan_bundle:PlanBundle",
+        "dpone.dbt-semantic-refresh-resource-policy.v1": "plan_bundle:ResourcePolicy",
+        "dpone.dbt-semantic-refresh-topology-template.v1": "template_pack:Topology",
+        "dpone.dbt-execution-pack.v1": "template_pack:ExecutionPack",
+    }
+)
+"""Documents that stand alone beside the published 22."""
 
 DOCUMENTS: Mapping[str, str] = MappingProxyType({**PUBLISHED, **ADDITIVE})

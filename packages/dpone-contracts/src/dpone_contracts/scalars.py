@@ -13,14 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, NoReturn, TypeAlias
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
-    ValidationInfo,
-    WithJsonSchema,
-)
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo, WithJsonSchema
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from dpone_contracts.canonical import INT64_MAX
@@ -56,9 +49,7 @@ _TEXT_PATTERN = f"^(?! )[^{_SCHEMA_HIDDEN}]+(?<! ){END}"
 
 def refuse(rule: str, reason: str, *, path: tuple[str | int, ...] = (), readable: bool = False) -> NoReturn:
     """Refuse the value under validation by the rule's name; `path` leads on from the value's own place."""
-    raise PydanticCustomError(
-        "rule", "{reason}", {"rule": rule, "reason": reason, "path": path, "readable": readable}
-    )
+    raise PydanticCustomError("rule", "{reason}", {"rule": rule, "reason": reason, "path": path, "readable": readable})
 
 
 def text_fault(value: str) -> str | None:
@@ -115,9 +106,7 @@ class Spelled:
 def _unpadded(value: Any, *, padding_passes: bool = False, padding_readable: bool = False) -> str:
     """Refuse what the preview refused of any text: other types, blank text, blanks around it."""
     if type(value) is not str:
-        refuse("no-null", "null; an absent field is left out") if value is None else refuse(
-            "text", "not text"
-        )
+        refuse("no-null", "null; an absent field is left out") if value is None else refuse("text", "not text")
     assert isinstance(value, str)
     stripped = value.strip()
     if not stripped:
@@ -132,9 +121,7 @@ def _text(limit: int, *, padding_readable: bool = False) -> Spelled:
         if type(value) is str and len(value) <= limit and _PLAIN.fullmatch(value):
             return value
         reading = info.context is READING
-        text = _unpadded(
-            value, padding_passes=reading and padding_readable, padding_readable=padding_readable
-        )
+        text = _unpadded(value, padding_passes=reading and padding_readable, padding_readable=padding_readable)
         if not reading and len(text) > limit:
             refuse("bounded-text", f"longer than {limit} characters", readable=True)
         if not reading and (reason := text_fault(text)) is not None:
@@ -216,27 +203,23 @@ Text: TypeAlias = Annotated[str, _text(4096)]
 ObjectKey: TypeAlias = Annotated[str, _text(1024)]
 ObjectVersion: TypeAlias = Annotated[str, _text(1024)]
 ModelId: TypeAlias = Annotated[
-    str,
-    _pattern(
-        "model-id", "a dbt model id `model.package.name`", r"model\.[A-Za-z_]\w*\.[\w\-]+(?:\.v[\w\-]+)?"
-    ),
+    str, _pattern("model-id", "a dbt model id `model.package.name`", r"model\.[A-Za-z_]\w*\.[\w\-]+(?:\.v[\w\-]+)?")
 ]
 NodeId: TypeAlias = Annotated[
-    str,
-    _pattern("node-id", "a dbt node id `type.package.name`", r"[a-z_]+\.[A-Za-z_]\w*\.[\w\-]+(?:\.[\w\-]+)*"),
+    str, _pattern("node-id", "a dbt node id `type.package.name`", r"[a-z_]+\.[A-Za-z_]\w*\.[\w\-]+(?:\.[\w\-]+)*")
 ]
 ExactSelector: TypeAlias = Annotated[
     str, _pattern("exact-selector", "an exact selector `fqn:path.name`", r"fqn:[\w\-]+(?:\.[\w\-]+)+")
 ]
+Producer: TypeAlias = Annotated[str, _pattern("admitted-value", "the one producer", r"dpone dbt compile")]
+"""A template's producer, which its fingerprint leaves out and the preview took as it came."""
 PodUid: TypeAlias = Annotated[str, _pattern("uuid", "a UUID in lower case", _UUID, 36)]
 """A pod's uid in an attempt, where the preview took any text."""
 UtcDay: TypeAlias = Annotated[str, _instant("utc-day", _DAY_FORM, rf"{_DATE}T00:00:00Z", day=True)]
 CoverageDay: TypeAlias = Annotated[str, _instant("utc-day", _DAY_FORM, rf"{_DATE}T00:00:00Z")]
 """A bound of a baseline's coverage: a day, where the preview took any instant."""
 UtcSeconds: TypeAlias = Annotated[str, _instant("utc-seconds", _SECONDS_FORM, rf"{_DATE}T{_TIME}Z")]
-UtcMicros: TypeAlias = Annotated[
-    str, _instant("utc-microseconds", _MICROS_FORM, rf"{_DATE}T{_TIME}\.\d{{6}}Z")
-]
+UtcMicros: TypeAlias = Annotated[str, _instant("utc-microseconds", _MICROS_FORM, rf"{_DATE}T{_TIME}\.\d{{6}}Z")]
 UtcInstant: TypeAlias = Annotated[
     str,
     _instant(

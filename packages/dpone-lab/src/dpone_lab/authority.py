@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
 from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.attestor import Attestation
 

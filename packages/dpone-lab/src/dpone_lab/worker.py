@@ -10,7 +10,6 @@ from typing import Any
 
 from dpone_contracts.errors import DponeError, ExitClass
 from dpone_contracts.ports.refresh_state import WorkerIdentity
-
 from dpone_lab.composition import LabSettings, lab_services
 from dpone_lab.faults import hold_after_exchange
 

@@ -10,7 +10,7 @@ from dpone_contracts.effects import EffectKind, effect
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpone_contracts.projection import WritableColumn
+    from dpone_contracts.payload_types import WritableColumn
 
 
 @dataclass(frozen=True, slots=True)

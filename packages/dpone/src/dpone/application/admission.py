@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpone_contracts.errors import DponeError
 from dpone_contracts.identity import compile_execution_binding
-from dpone_contracts.ports.refresh_state import AllocationAmounts
-from dpone_contracts.projection import PlanBundle
 
 from dpone.application.continuation import continue_run
 from dpone.application.operation import Run, run_of
 from dpone.application.services import Services, require
+from dpone_contracts.errors import DponeError
+from dpone_contracts.plan_bundle import PlanBundle
+from dpone_contracts.ports.refresh_state import AllocationAmounts
 
 if TYPE_CHECKING:
+    from dpone_contracts.plan_bundle import PlanTarget
     from dpone_contracts.ports.refresh_state import WorkerIdentity
-    from dpone_contracts.projection import PlanTarget
 
 
 def load_bundle(services: Services, deployment_id: str, plan_bundle_sha256: str) -> PlanBundle:

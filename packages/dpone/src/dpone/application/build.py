@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpone_contracts.errors import DponeError
 from dpone_contracts.outcomes import MssqlOutcome, classify_mssql
-from dpone_contracts.ports.model_build import BuildRequest
-from dpone_contracts.run_receipts import BuildGateReceipt, ModelBuildReceipt
 
 from dpone.application.operation import Operation, Run, stored
 from dpone.application.services import Services, refuse_first, require
+from dpone_contracts.errors import DponeError
+from dpone_contracts.ports.model_build import BuildRequest
+from dpone_contracts.run_receipts import BuildGateReceipt, ModelBuildReceipt
 
 if TYPE_CHECKING:
     from dpone_contracts.ports.model_build import BuildExit

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpone_contracts.bindings import AttemptContinuationReceipt
-from dpone_contracts.errors import DponeError
-from dpone_contracts.journal import OperationState
 from dpone_contracts.outcomes import MssqlOutcome
 
 from dpone.application.build import outcome_of
 from dpone.application.operation import Operation, Run, head_of
 from dpone.application.services import Services, require
+from dpone_contracts.bindings import AttemptContinuationReceipt
+from dpone_contracts.errors import DponeError
+from dpone_contracts.journal import OperationState
 
 if TYPE_CHECKING:
     from dpone_contracts.ports.refresh_state import AdmittedOperation, WorkerIdentity

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, TypeVar
 from dpone_contracts.document import Document
 
 if TYPE_CHECKING:
+    from dpone.application.services import Services
     from dpone_contracts.bindings import WorkflowExecutionBinding
     from dpone_contracts.journal import JournalEntry
+    from dpone_contracts.plan_bundle import PlanBundle, PlanTarget
     from dpone_contracts.plans import OperationPlan
     from dpone_contracts.ports.refresh_state import Admission, AdmittedOperation
-    from dpone_contracts.projection import PlanBundle, PlanTarget
-
-    from dpone.application.services import Services
 
 D = TypeVar("D", bound=Document)
 

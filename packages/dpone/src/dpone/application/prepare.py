@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from dpone.application.operation import Operation, Run, head_of, stored
+from dpone.application.services import Services, refuse_first, require
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
 from dpone_contracts.run_receipts import ContentRecord, PreparedGenerationReceipt
-
-from dpone.application.operation import Operation, Run, head_of, stored
-from dpone.application.services import Services, refuse_first, require
 
 if TYPE_CHECKING:
     from dpone_contracts.artifacts import SealedArtifactManifest
@@ -95,8 +94,6 @@ def _prepare_empty(
         **_common(operation, manifest, authority),
         target_mutation="NOT_REQUIRED_EMPTY_SCOPE",
         value_conversion_conformance="NOT_APPLICABLE_NO_DATA",
-        staged_rows=0,
-        shadow_rows=authority.row_count,
         prepared_at=services.clock.now(),
     )
 
@@ -152,20 +149,22 @@ def _prepare_generation(
         **_common(operation, manifest, authority),
         target_mutation="EXCHANGE_REQUIRED",
         value_conversion_conformance="PROVEN",
-        staging_relation=str(scratch.staging),
-        staging_uuid=scratch.staging_uuid,
-        shadow_relation=str(scratch.shadow),
-        shadow_uuid=scratch.shadow_uuid,
-        shadow_strategy=built.strategy,
-        attached_partitions=sorted(built.attached_partitions),
-        rebuilt_partitions=sorted(built.rebuilt_partitions),
-        staged_rows=proof.staged_rows,
-        shadow_rows=built.row_count,
-        rebuilt_rows=proof.rebuilt_rows,
-        attached_rows=proof.attached_rows,
-        multiset_differences=proof.differences,
-        target_parts_sha256=proof.target_parts_digest,
-        shadow_parts_sha256=proof.shadow_parts_digest,
+        generation={
+            "staging_relation": str(scratch.staging),
+            "staging_uuid": scratch.staging_uuid,
+            "shadow_relation": str(scratch.shadow),
+            "shadow_uuid": scratch.shadow_uuid,
+            "strategy": built.strategy,
+            "attached_partitions": sorted(built.attached_partitions),
+            "rebuilt_partitions": sorted(built.rebuilt_partitions),
+            "staged_rows": proof.staged_rows,
+            "shadow_rows": built.row_count,
+            "rebuilt_rows": proof.rebuilt_rows,
+            "attached_rows": proof.attached_rows,
+            "multiset_differences": proof.differences,
+            "target_parts_sha256": proof.target_parts_digest,
+            "shadow_parts_sha256": proof.shadow_parts_digest,
+        },
         prepared_at=services.clock.now(),
     )
 

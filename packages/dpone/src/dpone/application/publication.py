@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
+from dpone_contracts.identity import generation_id_after_publication
+from dpone_contracts.outcomes import PublicationOutcome, classify_publication
+
+from dpone.application.commit import prepared_receipt
+from dpone.application.operation import Operation, head_of, stored
+from dpone.application.services import Services, refuse, refuse_first, require
 from dpone_contracts.effects import Applied, NotApplied, Unknown
 from dpone_contracts.errors import DponeError
-from dpone_contracts.identity import generation_id_after_publication
 from dpone_contracts.journal import OperationState
-from dpone_contracts.outcomes import PublicationOutcome, classify_publication
 from dpone_contracts.ports.activation_store import Checkpoint, ScopeHead, TargetHead
 from dpone_contracts.run_receipts import (
     ClickHouseTerminalReceipt,
@@ -17,11 +21,9 @@ from dpone_contracts.run_receipts import (
     PublicationReceipt,
 )
 
-from dpone.application.operation import Operation, head_of, stored
-from dpone.application.services import Services, refuse, refuse_first, require
-
 if TYPE_CHECKING:
     from dpone_contracts.ports.refresh_state import PublicationRows
+    from dpone_contracts.run_receipts import PreparedGenerationReceipt
 
 
 def publish(services: Services, operation: Operation) -> None:
@@ -29,10 +31,8 @@ def publish(services: Services, operation: Operation) -> None:
     head = head_of(services, operation)
     if head.state is OperationState.COMPLETE:
         return
-    prepared = stored(services, operation.plan.operation_id, PreparedGenerationReceipt)
-    if prepared is None:
-        raise DponeError("DPONE_COMMIT_NOT_PREPARED", f"{operation.model} is not prepared")
-    empty = prepared.target_mutation == "NOT_REQUIRED_EMPTY_SCOPE"
+    prepared = prepared_receipt(services, operation)
+    empty = prepared.generation is None
     ready = (
         {OperationState.PREPARED}
         if empty

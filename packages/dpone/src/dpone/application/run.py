@@ -14,11 +14,10 @@ from dpone.application.stages import Stage, StageKind, stages_of
 from dpone.application.summary import summarise
 
 if TYPE_CHECKING:
-    from dpone_contracts.ports.refresh_state import WorkerIdentity
-    from dpone_contracts.summaries import DurableWorkflowSummary
-
     from dpone.application.operation import Run
     from dpone.application.services import Services
+    from dpone_contracts.ports.refresh_state import WorkerIdentity
+    from dpone_contracts.summaries import DurableWorkflowSummary
 
 
 def run_workflow(

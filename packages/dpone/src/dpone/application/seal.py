@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from dpone_contracts.artifacts import SealAuthorizationReceipt, SealedArtifactManifest
-from dpone_contracts.canonical import canonical_bytes
-from dpone_contracts.errors import DponeError
 from dpone_contracts.identity import artifact_authority_digest, codec_digests
-from dpone_contracts.journal import OperationState
-from dpone_contracts.run_receipts import ContentRecord, ModelBuildReceipt
 
 from dpone.application.operation import Operation, Run, head_of, stored
 from dpone.application.services import Services, require
+from dpone_contracts.artifacts import SealAuthorizationReceipt, SealedArtifactManifest
+from dpone_contracts.canonical import canonical_bytes
+from dpone_contracts.errors import DponeError
+from dpone_contracts.journal import OperationState
+from dpone_contracts.run_receipts import ContentRecord, ModelBuildReceipt
 
 if TYPE_CHECKING:
     from dpone_contracts.ports.artifact_store import EncodedChunk, StoredObject

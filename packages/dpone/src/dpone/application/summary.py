@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpone.application.operation import Run, head_of, stored
+from dpone.application.services import Services, require
+from dpone_contracts.artifacts import SealedArtifactManifest
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
 from dpone_contracts.run_receipts import ClickHouseTerminalReceipt, PublicationReceipt
-from dpone_contracts.artifacts import SealedArtifactManifest
 from dpone_contracts.summaries import DurableWorkflowSummary
-
-from dpone.application.operation import Run, head_of, stored
-from dpone.application.services import Services, require
 
 if TYPE_CHECKING:
     from dpone.application.operation import Operation
