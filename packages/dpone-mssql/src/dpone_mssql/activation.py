@@ -5,13 +5,13 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+
 from dpone_contracts.canonical import decode, digest_checked
 from dpone_contracts.document import Valid, load_document, without
 from dpone_contracts.effects import Reason
 from dpone_contracts.errors import DponeError
-from dpone_contracts.identity import generation_id_after_baseline
 from dpone_contracts.ports.activation_store import ActivationRecord, Checkpoint, ScopeHead, TargetHead
-
+from dpone_contracts.receipts import baseline_generation_id
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import Refused, Session, commit_serializable, read_consistently
 from dpone_mssql.control_schema import identity
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dpone_contracts.effects import EffectResult
     from dpone_contracts.ports.guard import StoreIdentity
     from dpone_contracts.receipts import BaselineAdoptionReceipt
-
     from dpone_mssql.connection import SqlServerConfig, Transaction
     from dpone_mssql.control_schema import ControlNames
 
@@ -45,12 +44,14 @@ class MssqlActivationStore:
         with Session(self._config) as session:
             return identity(session, self._names)
 
-    def adopt_baseline(self, receipt: BaselineAdoptionReceipt, scope_family_id: str) -> EffectResult[TargetHead]:
+    def adopt_baseline(
+        self, receipt: BaselineAdoptionReceipt, scope_family_id: str
+    ) -> EffectResult[TargetHead]:
         """Store the receipt, the target's owner, its initial head and checkpoint in one transaction."""
         head = TargetHead(
             target_authority_id=receipt.clickhouse_target_authority_id,
             generation=receipt.clickhouse_generation,
-            generation_id=generation_id_after_baseline(receipt),
+            generation_id=baseline_generation_id(receipt.to_plain()),
             target_uuid=receipt.clickhouse_target_uuid,
             owner_operation_id=receipt.digest,
             terminal_receipt_sha256=None,
@@ -153,7 +154,11 @@ class MssqlActivationStore:
                     {"plan_bundle_sha256": plan_bundle_sha256},
                 )
         documents = (
-            (str(schema), digest_text(own), verified(str(schema), digest_text(own), bytes(data), bytes(stored)))
+            (
+                str(schema),
+                digest_text(own),
+                verified(str(schema), digest_text(own), bytes(data), bytes(stored)),
+            )
             for schema, own, data, stored in tx.rows(self._sql["activation_documents"], *key)
         )
         return ActivationRecord(
@@ -171,7 +176,10 @@ class MssqlActivationStore:
         found = tx.one(self._sql["deployment"], digest_bytes(deployment_id))
         if found is None:
             tx.write(
-                self._sql["insert_deployment"], digest_bytes(deployment_id), digest_bytes(release_id), store.store_id
+                self._sql["insert_deployment"],
+                digest_bytes(deployment_id),
+                digest_bytes(release_id),
+                store.store_id,
             )
         elif (digest_text(found[0]), str(found[1])) != (release_id, store.store_id):
             raise Refused(

@@ -8,7 +8,6 @@ from dpone_contracts.bindings import AttemptBinding
 from dpone_contracts.canonical import digest_of
 from dpone_contracts.effects import Reason
 from dpone_contracts.ports.refresh_state import Admission, AdmittedOperation, GuardHolder
-
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import Refused
 from dpone_mssql.heads import require_one
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from dpone_contracts.bindings import WorkflowExecutionBinding
     from dpone_contracts.plans import OperationPlan
     from dpone_contracts.ports.refresh_state import AllocationAmounts, WorkerIdentity
-    from dpone_contracts.projection import PlanBundle, PlanTarget
-
+    from dpone_contracts.plan_bundle import PlanBundle, PlanTarget
     from dpone_mssql.connection import Transaction
     from dpone_mssql.control_schema import ControlNames
     from dpone_mssql.documents import StoredDocuments
@@ -57,7 +55,9 @@ def allocation_id(operation_id: str, reservation: str, resource_kind: str) -> st
 class AdmissionRows:
     """Execution bindings, guards, fences, attempts and reservations as parts of a transaction."""
 
-    def __init__(self, names: ControlNames, documents: StoredDocuments, journal: Journal, heads: Heads) -> None:
+    def __init__(
+        self, names: ControlNames, documents: StoredDocuments, journal: Journal, heads: Heads
+    ) -> None:
         self._sql = Statements("state/admission.sql", control=names.schema)
         self._owner_sql = Statements("state/activation.sql", control=names.schema)
         self._documents = documents
@@ -115,7 +115,9 @@ class AdmissionRows:
         for plan in plans:
             last += 1
             resource = targets[plan.model_unique_id].target_resource_id
-            admitted.append(self._start(tx, binding, plan, worker, resource, last, amounts[plan.operation_id], fences))
+            admitted.append(
+                self._start(tx, binding, plan, worker, resource, last, amounts[plan.operation_id], fences)
+            )
         last += 1
         self._take_workflow_guard(tx, binding, worker, workflow_guard, last, fences)
         require_one(tx.write(self._sql["advance_fence_counter"], last, epoch), "fence counter")
@@ -142,7 +144,9 @@ class AdmissionRows:
         require_one(tx.write(self._sql["advance_fence_counter"], epoch + 1, epoch), "fence counter")
         return epoch + 1
 
-    def insert_attempt(self, tx: Transaction, attempt: AttemptBinding, ordinal: int, resource_id: str) -> None:
+    def insert_attempt(
+        self, tx: Transaction, attempt: AttemptBinding, ordinal: int, resource_id: str
+    ) -> None:
         """Store an attempt binding and its row."""
         self._documents.put(tx, attempt, operation_id=attempt.operation_id)
         tx.write(
@@ -179,8 +183,15 @@ class AdmissionRows:
         """Refuse a plan whose target, owner or scope is not what it was planned on."""
         authority = target.clickhouse_target_authority_id
         owner = tx.one(self._owner_sql["owner"], authority)
-        if owner is None or (digest_text(owner[0]), str(owner[1])) != (plan.deployment_id, plan.model_unique_id):
-            raise Refused(Reason("DPONE_TARGET_OWNED", "the target is not owned by this plan's deployment and model", {}))
+        if owner is None or (digest_text(owner[0]), str(owner[1])) != (
+            plan.deployment_id,
+            plan.model_unique_id,
+        ):
+            raise Refused(
+                Reason(
+                    "DPONE_TARGET_OWNED", "the target is not owned by this plan's deployment and model", {}
+                )
+            )
         head = self._heads.target_head(tx, authority)
         planned = (
             target.target_predecessor_generation,
@@ -234,7 +245,10 @@ class AdmissionRows:
                         int(fence),
                     )
                 )
-            elif str(status) == "CLEANUP_REQUIRED" and tx.one(self._sql["acknowledged"], bytes(operation)) is None:
+            elif (
+                str(status) == "CLEANUP_REQUIRED"
+                and tx.one(self._sql["acknowledged"], bytes(operation)) is None
+            ):
                 raise Refused(
                     Reason(
                         "DPONE_CLEANUP_REQUIRED",
@@ -330,7 +344,9 @@ class AdmissionRows:
             attempt=AttemptBinding.from_bytes(bytes(binding)),
             guard_resource_id=str(resource),
             reservation_id=str(reservation),
-            allocations=tuple((digest_text(own), str(kind), int(amount)) for own, kind, amount in allocations),
+            allocations=tuple(
+                (digest_text(own), str(kind), int(amount)) for own, kind, amount in allocations
+            ),
         )
 
 

@@ -11,7 +11,8 @@ _GO = re.compile(r"^GO\s*$", re.MULTILINE)
 
 def template(name: str) -> str:
     """Read a template by its path below `sql/`, for instance `control/10_store.sql`."""
-    return files("dpone_mssql").joinpath("sql", *name.split("/")).read_text(encoding="utf-8")
+    found: str = files("dpone_mssql").joinpath("sql", *name.split("/")).read_text(encoding="utf-8")
+    return found
 
 
 def render(name: str, /, **places: str) -> str:
@@ -42,7 +43,9 @@ class Statements:
 
     def __init__(self, name: str, **filled: str) -> None:
         pieces = _NAMED.split(render(name, **filled))
-        self._found = dict(zip(pieces[1::2], (text.strip().rstrip(";") for text in pieces[2::2]), strict=True))
+        self._found = dict(
+            zip(pieces[1::2], (text.strip().rstrip(";") for text in pieces[2::2]), strict=True)
+        )
 
     def __getitem__(self, name: str) -> str:
         """Return a statement without its semicolon; raises KeyError for an unknown name."""

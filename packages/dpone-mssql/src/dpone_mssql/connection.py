@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 import pyodbc
 
 from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
+from dpone_contracts.errors import DponeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,16 +115,17 @@ class Session:
         except pyodbc.Error as error:
             raise SqlServerError.of(error) from None
         try:
-            self._connection.timeout = config.statement_timeout_seconds
-            if (
-                not self._connection.autocommit
-                or self._connection.timeout != config.statement_timeout_seconds
-            ):
-                raise SqlServerError(0, "HYC00", "DPONE_MSSQL_DRIVER_SETTING", None)
-            self.rows(f"SET NOCOUNT ON; SET XACT_ABORT ON; SET LOCK_TIMEOUT {config.lock_timeout_ms:d};")
+            self._prepare(config)
         except BaseException:
             self.close()
             raise
+
+    def _prepare(self, config: SqlServerConfig) -> None:
+        """Set what every statement of the session stands on, and read back what the driver could have ignored."""
+        self._connection.timeout = config.statement_timeout_seconds
+        if not self._connection.autocommit or self._connection.timeout != config.statement_timeout_seconds:
+            raise SqlServerError(0, "HYC00", "DPONE_MSSQL_DRIVER_SETTING", None)
+        self.rows(f"SET NOCOUNT ON; SET XACT_ABORT ON; SET LOCK_TIMEOUT {config.lock_timeout_ms:d};")
 
     def __enter__(self) -> Self:
         return self
@@ -199,13 +201,15 @@ _ROLLBACK = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;"
 
 
 def read_consistently(config: SqlServerConfig, work: Callable[[Transaction], T]) -> T:
-    """Run reads in one SERIALIZABLE transaction and roll it back; raises SqlServerError."""
-    with Session(config) as session:
-        _begin(session)
-        value = work(Transaction(session))
-        with suppress(SqlServerError):
-            session.rows(_ROLLBACK)
-        return value
+    """Run reads in one SERIALIZABLE transaction that ends with its handle; raises DponeError where they can't be done."""
+    try:
+        with Session(config) as session:
+            _begin(session)
+            return work(Transaction(session))
+    except Refused as refusal:
+        raise DponeError.because(refusal.reason) from None
+    except SqlServerError as error:
+        raise DponeError.because(before_commit(error)) from None
 
 
 def commit_serializable(

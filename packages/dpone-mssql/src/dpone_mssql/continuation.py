@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dpone_contracts.bindings import AttemptBinding
 from dpone_contracts.effects import Reason
 from dpone_contracts.ports.refresh_state import AdmittedOperation
-
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import Refused
 from dpone_mssql.heads import require_one
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from dpone_contracts.bindings import AttemptContinuationReceipt
     from dpone_contracts.ports.refresh_state import WorkerIdentity
     from dpone_contracts.receipts import TrustedAttemptTerminationReceipt
-
     from dpone_mssql.admission import AdmissionRows
     from dpone_mssql.connection import Transaction
     from dpone_mssql.control_schema import ControlNames
@@ -58,7 +56,9 @@ class Continuations:
             raise _chain("the operation has been continued once already")
         original = current.attempt
         if receipt.try_number != original.try_number + 1 or not _names(receipt, worker):
-            raise _chain("a continuation goes to the immediate successor try of the same task, and is this worker's")
+            raise _chain(
+                "a continuation goes to the immediate successor try of the same task, and is this worker's"
+            )
         if worker.dag_run_id != original.dag_run_id:
             raise _chain("a new DagRun is a governed successor, never a continuation")
         _require_same(receipt, termination, current)
@@ -69,7 +69,11 @@ class Continuations:
             receipt.operation_plan_sha256,
         ):
             raise Refused(
-                Reason("DPONE_CONTINUATION_NOT_COMMITTED", "the stored build receipt is not the one continued from", {})
+                Reason(
+                    "DPONE_CONTINUATION_NOT_COMMITTED",
+                    "the stored build receipt is not the one continued from",
+                    {},
+                )
             )
         attempt = AttemptBinding.build(
             dag_run_id=original.dag_run_id,
@@ -106,7 +110,11 @@ class Continuations:
             digest_bytes(receipt.digest),
         )
         return AdmittedOperation(
-            current.operation_id, attempt, current.guard_resource_id, current.reservation_id, current.allocations
+            current.operation_id,
+            attempt,
+            current.guard_resource_id,
+            current.reservation_id,
+            current.allocations,
         )
 
 

@@ -91,10 +91,10 @@ def control_script(names: ControlNames) -> str:
         "schema_version": str(SCHEMA_VERSION),
     }
     parts = [_part(name, filled) for name in _TABLES]
-    for table in ("store", *CREATE_ONLY):
-        parts.append(
-            _part("create_only", filled, table=quote_name(table), trigger=quote_name(f"create_only_{table}"))
-        )
+    parts += [
+        _part("create_only", filled, table=quote_name(table), trigger=quote_name(f"create_only_{table}"))
+        for table in ("store", *CREATE_ONLY)
+    ]
     parts += [_part("grant_create_only", filled, table=quote_name(table)) for table in CREATE_ONLY]
     parts += [_part("grant_compare_and_set", filled, table=quote_name(table)) for table in COMPARE_AND_SET]
     parts.append(_part("grant_schemas", filled))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from dpone_contracts.document import Inadmissible, Valid, document_class, load_document
 from dpone_contracts.effects import Reason
 from dpone_contracts.errors import DponeError
-
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import Refused, commit_serializable, read_consistently
 from dpone_mssql.literals import digest_bytes, digest_text
@@ -16,7 +15,6 @@ from dpone_mssql.literals import digest_bytes, digest_text
 if TYPE_CHECKING:
     from dpone_contracts.document import Document
     from dpone_contracts.effects import EffectResult
-
     from dpone_mssql.connection import SqlServerConfig, Transaction
     from dpone_mssql.control_schema import ControlNames
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from dpone_contracts.effects import Reason
 from dpone_contracts.ports.activation_store import Checkpoint, ScopeHead, TargetHead
-
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import Refused
 from dpone_mssql.literals import digest_bytes, digest_text
@@ -40,7 +39,11 @@ class Heads:
     def scope_head(self, tx: Transaction, scope_family_id: str, scope_start: str) -> ScopeHead | None:
         """Read and lock the head of one scope."""
         found = tx.one(self._sql["scope_head"], digest_bytes(scope_family_id), scope_start)
-        return None if found is None else ScopeHead(scope_family_id, scope_start, int(found[0]), digest_text(found[1]))
+        return (
+            None
+            if found is None
+            else ScopeHead(scope_family_id, scope_start, int(found[0]), digest_text(found[1]))
+        )
 
     def checkpoint(self, tx: Transaction, scope_family_id: str) -> Checkpoint | None:
         """Read and lock the checkpoint of a scope family."""
@@ -82,7 +85,9 @@ class Heads:
         """Move a checkpoint forward; an equal one is left alone."""
         if before != after:
             family = digest_bytes(after.scope_family_id)
-            changed = tx.write(self._sql["move_checkpoint"], after.covered_until, family, before.covered_until)
+            changed = tx.write(
+                self._sql["move_checkpoint"], after.covered_until, family, before.covered_until
+            )
             require_one(changed, "checkpoint")
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from dpone_contracts.effects import Reason
 from dpone_contracts.journal import JournalEntry, OperationState
-
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import Refused
 from dpone_mssql.heads import require_one
@@ -16,7 +15,6 @@ from dpone_mssql.literals import digest_bytes, digest_text
 if TYPE_CHECKING:
     from dpone_contracts.bindings import AttemptBinding
     from dpone_contracts.document import Document
-
     from dpone_mssql.connection import Transaction
     from dpone_mssql.control_schema import ControlNames
     from dpone_mssql.documents import StoredDocuments

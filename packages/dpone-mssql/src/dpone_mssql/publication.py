@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from dpone_contracts.effects import Reason
 from dpone_contracts.journal import OperationState
 from dpone_contracts.ports.refresh_state import PublicationRows
-from dpone_contracts.projection import PlanBundle
-
+from dpone_contracts.plan_bundle import PlanBundle
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import Refused
 from dpone_mssql.literals import digest_bytes
@@ -16,7 +15,6 @@ from dpone_mssql.literals import digest_bytes
 if TYPE_CHECKING:
     from dpone_contracts.bindings import AttemptBinding
     from dpone_contracts.document import Document
-
     from dpone_mssql.connection import Transaction
     from dpone_mssql.control_schema import ControlNames
     from dpone_mssql.heads import Heads
@@ -86,7 +84,11 @@ class Publication:
 
     def _bundle(self, tx: Transaction, operation_id: str) -> PlanBundle:
         plan = tx.one(self._sql["plan_of_operation"], digest_bytes(operation_id))
-        found = None if plan is None else tx.one(self._activation_sql["activation"], bytes(plan[0]), bytes(plan[1]))
+        found = (
+            None
+            if plan is None
+            else tx.one(self._activation_sql["activation"], bytes(plan[0]), bytes(plan[1]))
+        )
         if found is None:
             raise _absent(operation_id)
         return PlanBundle.from_bytes(bytes(found[3]))

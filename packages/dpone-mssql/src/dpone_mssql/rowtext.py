@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
-from dpone_contracts.row_encoding import ROWS_PER_BLOCK, FieldKind, FieldType, field_type
-from dpone_mssql.literals import BIN2, UTF8, quote_name
+from dpone_contracts.row_encoding import ROWS_PER_BLOCK, FieldKind
+from dpone_mssql.literals import BIN2, UTF8
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of an ordered writable schema as T-SQL needs it: name, type as plans spell it, nullability."""
-
-    name: str
-    source_type: str
-    nullable: bool
-
-    @property
-    def quoted(self) -> str:
-        """The name in brackets."""
-        return quote_name(self.name)
-
-    @property
-    def field(self) -> FieldType:
-        """The type's row text; raises RowEncodingError for a type that has none."""
-        return field_type(self.source_type)
+    from dpone_mssql.columns import Column
 
 
 def field_text(column: Column, expression: str) -> str:

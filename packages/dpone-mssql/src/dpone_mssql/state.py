@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from dpone_contracts.bindings import WorkflowExecutionBinding
 from dpone_contracts.journal import JournalEntry, OperationState
-
 from dpone_mssql.admission import AdmissionRows
 from dpone_mssql.connection import commit_serializable, read_consistently
 from dpone_mssql.continuation import Continuations
@@ -28,9 +27,8 @@ if TYPE_CHECKING:
         PublicationRows,
         WorkerIdentity,
     )
-    from dpone_contracts.projection import PlanBundle
+    from dpone_contracts.plan_bundle import PlanBundle
     from dpone_contracts.receipts import TrustedAttemptTerminationReceipt
-
     from dpone_mssql.connection import SqlServerConfig, Transaction
     from dpone_mssql.control_schema import ControlNames
 

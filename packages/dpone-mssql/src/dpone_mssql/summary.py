@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dpone_contracts.effects import Reason
 from dpone_contracts.journal import OperationState
 from dpone_contracts.summaries import DurableWorkflowSummary, FailedWorkflowSummary
-
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import Refused
 from dpone_mssql.literals import digest_bytes, digest_text
@@ -15,7 +14,6 @@ from dpone_mssql.literals import digest_bytes, digest_text
 if TYPE_CHECKING:
     from dpone_contracts.bindings import WorkflowExecutionBinding
     from dpone_contracts.document import Document
-
     from dpone_mssql.connection import Transaction
     from dpone_mssql.control_schema import ControlNames
     from dpone_mssql.documents import StoredDocuments
@@ -46,10 +44,15 @@ class Summaries:
                 ended, release = OperationState.FAILED_PRE_COMMIT, "hold_failed_guards"
             case _:
                 raise TypeError("a workflow ends with a durable or a failed summary")
-        heads = {digest_text(operation): str(state) for operation, state in tx.rows(self._sql["journal_heads"], execution)}
+        heads = {
+            digest_text(operation): str(state)
+            for operation, state in tx.rows(self._sql["journal_heads"], execution)
+        }
         if sorted(heads) != sorted(summary.expected_operation_ids) or set(heads.values()) != {ended.value}:
             raise Refused(
-                Reason("DPONE_SUMMARY_INCOMPLETE", f"not every operation of the workflow is {ended.value}", heads)
+                Reason(
+                    "DPONE_SUMMARY_INCOMPLETE", f"not every operation of the workflow is {ended.value}", heads
+                )
             )
         self._documents.put(tx, summary)
         tx.write(self._sql["insert_summary"], execution, summary.SCHEMA, digest_bytes(summary.digest))
