@@ -5,7 +5,6 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-
 from dpone_contracts.canonical import decode, digest_checked
 from dpone_contracts.document import Valid, load_document, without
 from dpone_contracts.effects import Reason

@@ -15,9 +15,9 @@ from dpone_mssql.literals import digest_bytes, digest_text
 
 if TYPE_CHECKING:
     from dpone_contracts.bindings import WorkflowExecutionBinding
+    from dpone_contracts.plan_bundle import PlanBundle, PlanTarget
     from dpone_contracts.plans import OperationPlan
     from dpone_contracts.ports.refresh_state import AllocationAmounts, WorkerIdentity
-    from dpone_contracts.plan_bundle import PlanBundle, PlanTarget
     from dpone_mssql.connection import Transaction
     from dpone_mssql.control_schema import ControlNames
     from dpone_mssql.documents import StoredDocuments

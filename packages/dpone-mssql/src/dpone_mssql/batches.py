@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 _PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
 _GO = re.compile(r"^GO\s*$", re.MULTILINE)
@@ -11,8 +15,8 @@ _GO = re.compile(r"^GO\s*$", re.MULTILINE)
 
 def template(name: str) -> str:
     """Read a template by its path below `sql/`, for instance `control/10_store.sql`."""
-    found: str = files("dpone_mssql").joinpath("sql", *name.split("/")).read_text(encoding="utf-8")
-    return found
+    path: Traversable = files("dpone_mssql").joinpath("sql", *name.split("/"))
+    return path.read_text(encoding="utf-8")
 
 
 def render(name: str, /, **places: str) -> str:

@@ -212,6 +212,15 @@ def read_consistently(config: SqlServerConfig, work: Callable[[Transaction], T])
         raise DponeError.because(before_commit(error)) from None
 
 
+def read_committed(config: SqlServerConfig, work: Callable[[Session], T]) -> T:
+    """Run reads one by one under READ COMMITTED, for the catalog, where held locks would block everybody's DDL.
+
+    Raises SqlServerError.
+    """
+    with Session(config) as session:
+        return work(session)
+
+
 def commit_serializable(
     config: SqlServerConfig, work: Callable[[Transaction], T], *, unknown_code: str
 ) -> EffectResult[T]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.scope_mutation import BuildEvidence, Fate, ImageObservation, SessionEvidence
-
 from dpone_mssql.connection import read_consistently
 from dpone_mssql.control_schema import recovery_fork
 from dpone_mssql.images import observe_image
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from dpone_contracts.plan_bundle import PlanTarget
     from dpone_contracts.plans import OperationPlan
     from dpone_contracts.ports.refresh_state import AdmittedOperation
-
     from dpone_mssql.connection import SqlServerConfig, Transaction
     from dpone_mssql.control_schema import ControlNames
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dpone_contracts.effects import Reason
 from dpone_contracts.ports.scope_mutation import ImageObservation
 from dpone_contracts.row_encoding import FieldKind
-
 from dpone_mssql.batches import render
 from dpone_mssql.columns import column_list
 from dpone_mssql.connection import Refused
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dpone_contracts.relations import SqlRelation
-
     from dpone_mssql.batches import Statements
     from dpone_mssql.columns import Column
     from dpone_mssql.connection import Transaction

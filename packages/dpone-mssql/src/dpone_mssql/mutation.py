@@ -58,8 +58,8 @@ def render_mutation(
         "keys": column_list(key, "r"),
         "row_bytes": row_bytes(columns, "r"),
         "event_time": f"r.{event_time.quoted}",
-        "in_scope": _in_scope(plan, event_time, "r"),
-        "target_in_scope": _in_scope(plan, event_time, "t"),
+        "in_scope": in_scope(plan, event_time, "r"),
+        "target_in_scope": in_scope(plan, event_time, "t"),
         "same_key": same_key(key),
         "same_bytes": same_bytes(payload),
         "assignments": ", ".join(f"t.{column.quoted} = s.{column.quoted}" for column in payload),
@@ -213,7 +213,8 @@ def _budgets(target: PlanTarget) -> dict[str, str]:
     return {name: str(getattr(target.resource_policy, name)) for name in names}
 
 
-def _in_scope(plan: OperationPlan, event_time: Column, alias: str) -> str:
+def in_scope(plan: OperationPlan, event_time: Column, alias: str) -> str:
+    """Write the predicate that a row's event time lies in the plan's [start, end)."""
     start, end = (
         f"CAST('{instant.removesuffix('Z').removesuffix('T00:00:00')}' AS {event_time.source_type})"
         for instant in (plan.scope_start, plan.scope_end)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from dpone_contracts.effects import Reason
 from dpone_contracts.journal import OperationState
-from dpone_contracts.ports.refresh_state import PublicationRows
 from dpone_contracts.plan_bundle import PlanBundle
+from dpone_contracts.ports.refresh_state import PublicationRows
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import Refused
 from dpone_mssql.literals import digest_bytes

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.scope_mutation import SessionEvidence
-
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import LOCK_TIMEOUT, SqlServerError, read_consistently
 from dpone_mssql.literals import digest_bytes, quote_name
 from dpone_mssql.names import operation_lock
 
 if TYPE_CHECKING:
+    from dpone_contracts.errors import DponeError
     from dpone_contracts.ports.refresh_state import AdmittedOperation
-
     from dpone_mssql.connection import SqlServerConfig, Transaction
     from dpone_mssql.control_schema import ControlNames
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpone_contracts.bindings import AttemptBinding, AttemptContinuationReceipt
     from dpone_contracts.document import Document
     from dpone_contracts.effects import EffectResult
+    from dpone_contracts.plan_bundle import PlanBundle
     from dpone_contracts.ports.refresh_state import (
         Admission,
         AdmittedOperation,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
         PublicationRows,
         WorkerIdentity,
     )
-    from dpone_contracts.plan_bundle import PlanBundle
     from dpone_contracts.receipts import TrustedAttemptTerminationReceipt
     from dpone_mssql.connection import SqlServerConfig, Transaction
     from dpone_mssql.control_schema import ControlNames
