@@ -38,9 +38,14 @@ class CatalogueEntry:
 # One line a code: CODE | exit class | meaning | what to look at | safe next command. Sorted by code.
 _CATALOGUE = """
 DPONE_ACTIVATION_NOT_FOUND | REFUSED | No activation is stored under this deployment and plan bundle | the two ids in the evidence, against the deployment index | dpone refresh status
+DPONE_ARTIFACT_CHUNK_OVER_BUDGET | REFUSED | One block of 8,192 rows is larger than a chunk may be | the figure in the evidence and the seal policy's limit | dpone refresh status
+DPONE_ARTIFACT_CONCURRENT_CREATE | REFUSED | The store refused a create because another was under way, and nothing is there | who else writes under the operation's prefix | dpone refresh status
 DPONE_ARTIFACT_CONFLICT | CORRUPTION | Other bytes stand under a key that this operation must create | the object's key, version and digest in the evidence | dpone refresh status
 DPONE_ARTIFACT_DIGEST_MISMATCH | CORRUPTION | Stored bytes do not have the digest that the manifest or the upload names | the object version named in the evidence | dpone refresh status
+DPONE_ARTIFACT_KEY_REFUSED | REFUSED | An object key is outside the operation's prefix or is no exact key | the key in the evidence | dpone refresh status
 DPONE_ARTIFACT_OUTCOME_UNKNOWN | UNKNOWN | A chunk or manifest was sent and the store did not answer, or cannot be read now | the key in the evidence, once the store answers | dpone refresh recover plan
+DPONE_ARTIFACT_STORE_FULL | REFUSED | The object store has no room for the object, and nothing of it is there | free space of the store | dpone doctor
+DPONE_ARTIFACT_STORE_REFUSED | REFUSED | The object store refused the request, and nothing is there | status and code in the evidence, permissions of the credentials | dpone doctor
 DPONE_ARTIFACT_STORE_UNAVAILABLE | UNVERIFIED | The object store could not be reached or refused the credentials before anything was written | endpoint, bucket and credential reference | dpone doctor
 DPONE_ARTIFACT_STORE_UNFIT | REFUSED | The store failed the start-up probe: a second create of a key must fail, and versions must be exact | conditional writes and versioning of the bucket | dpone doctor
 DPONE_ATTEMPT_NOT_QUIESCENT | UNKNOWN | Something of the earlier attempt still runs in an engine, or cannot be seen | sessions and queries of the attempt | dpone refresh status

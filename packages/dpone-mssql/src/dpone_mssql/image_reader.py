@@ -11,13 +11,14 @@ from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.image_reader import ImageBatch
 from dpone_contracts.row_encoding import FieldKind
 from dpone_mssql.literals import local_name
-from dpone_mssql.names import schema_columns
+from dpone_mssql.names import key_columns, schema_columns
 from dpone_mssql.rowtext import row_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dpone_contracts.plan_bundle import PlanTarget
+    from dpone_contracts.plans import OperationPlan
     from dpone_contracts.relations import SqlRelation
     from dpone_mssql.columns import Column
     from dpone_mssql.connection import SqlServerConfig
@@ -32,11 +33,11 @@ class MssqlImageReader:
     def __init__(self, config: SqlServerConfig) -> None:
         self._config = config
 
-    def batches(self, target: PlanTarget, image: SqlRelation, rows_per_batch: int) -> Iterator[ImageBatch]:
+    def batches(
+        self, plan: OperationPlan, target: PlanTarget, image: SqlRelation, rows_per_batch: int
+    ) -> Iterator[ImageBatch]:
         """Stream all rows in the order of `dpone_row_v1`; each batch but the last has `rows_per_batch` rows."""
-        columns = schema_columns(target)
-        by_name = {column.name: column for column in columns}
-        key = [by_name[name] for name in image_key(target)]
+        columns, key = schema_columns(target), key_columns(plan, target)
         reader = self._open(image_query(image, columns, key), columns, rows_per_batch)
         first = 0
         for data in reader:
@@ -60,11 +61,6 @@ class MssqlImageReader:
         if reader is None:
             raise DponeError("DPONE_MSSQL_READ_FAILED", "the image's query gave no result set", {})
         return reader
-
-
-def image_key(target: PlanTarget) -> tuple[str, ...]:
-    """Name the key columns of an image in the order of its rows."""
-    return tuple(c.name for c in target.writable_columns if c.writable_role != "MUTABLE_VALUE")
 
 
 def image_query(image: SqlRelation, columns: Sequence[Column], key: Sequence[Column]) -> str:
