@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpone_contracts.descriptors import ActivationReceipt
 from dpone_contracts.identity import compile_plan_bundle, compile_projection
-from dpone_contracts.ports.activation_store import ActivationRecord
 
 from dpone.application.services import require
+from dpone_contracts.descriptors import ActivationReceipt
+from dpone_contracts.ports.activation_store import ActivationRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpone_contracts.document import Document
     from dpone_contracts.identity import DeploymentStage
+
+    from dpone_contracts.document import Document
     from dpone_contracts.plan_bundle import PlanBundle
     from dpone_contracts.ports.activation_store import ActivationStore
     from dpone_contracts.ports.clock import Clock

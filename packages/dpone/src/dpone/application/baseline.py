@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from dpone.application.services import require
 from dpone_contracts.canonical import digest_of
 from dpone_contracts.errors import DponeError
 from dpone_contracts.receipts import BaselineAdoptionReceipt
 
-from dpone.application.services import require
-
 if TYPE_CHECKING:
     from dpone_contracts.descriptors import DeploymentDescriptor, ModelProofs
-    from dpone_contracts.ports.activation_store import ActivationStore, TargetHead
+    from dpone_contracts.ports.activation_store import ActivationStore
     from dpone_contracts.ports.clock import Clock
     from dpone_contracts.ports.guard import ActivationGuard
     from dpone_contracts.ports.relation_observer import RelationObservation, RelationObserver
