@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dpone_contracts.ports.image_reader import ImageBatch
-    from dpone_contracts.projection import PlanTarget
+    from dpone_contracts.plan_bundle import PlanTarget
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,11 @@ class AttemptObserver(Protocol):
     """Speaks for the platform that ran the attempt's pod or process."""
 
     @effect(EffectKind.READ)
-    def termination(self, attempts: tuple[AttemptBinding, ...]) -> TrustedAttemptTerminationReceipt | None:
-        """The receipt for the attempts of one pod, or None while nothing proves that it ended."""
+    def termination(
+        self, attempt: AttemptBinding, operation_ids: tuple[str, ...]
+    ) -> TrustedAttemptTerminationReceipt | None:
+        """The receipt for an attempt of a pod that ended, or None while nothing proves it.
+
+        `operation_ids` are all operations that the pod still held, sorted.
+        """
         ...

@@ -10,7 +10,7 @@ from dpone_contracts.effects import EffectKind, effect
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpone_contracts.projection import PlanTarget
+    from dpone_contracts.plan_bundle import PlanTarget
     from dpone_contracts.relations import SqlRelation
 
 

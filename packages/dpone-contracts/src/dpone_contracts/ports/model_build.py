@@ -23,10 +23,14 @@ class RenderedBatch:
 
 @dataclass(frozen=True, slots=True)
 class BuildRequest:
-    """What dbt shall run: exact models, no ancestors, then their tests."""
+    """What dbt shall run: exact models, no ancestors, then their tests.
+
+    Models without a batch are not built; with no batch at all only the tests of `tested_models` run.
+    """
 
     workflow_execution_binding_sha256: str
     batches: tuple[RenderedBatch, ...]
+    tested_models: tuple[str, ...]
     timeout_seconds: int
     query_timeout_seconds: int
 

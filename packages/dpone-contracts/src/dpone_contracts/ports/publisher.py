@@ -10,7 +10,7 @@ from dpone_contracts.effects import EffectKind, EffectResult, effect
 if TYPE_CHECKING:
     from dpone_contracts.plans import OperationPlan
     from dpone_contracts.ports.refresh_state import AdmittedOperation
-    from dpone_contracts.projection import PlanTarget
+    from dpone_contracts.plan_bundle import PlanTarget
     from dpone_contracts.relations import ClickHouseRelation
 
 

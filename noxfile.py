@@ -1,0 +1,115 @@
+"""Longer sessions than the default test run; each says UNVERIFIED where what it needs is not there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import nox
+
+nox.options.default_venv_backend = "uv"
+nox.options.sessions = ["lint", "types", "imports", "tests"]
+
+ROOT = Path(__file__).parent
+MEMBERS = sorted(path.parent.name for path in ROOT.glob("packages/*/pyproject.toml"))
+PYTHON = "3.11"
+
+
+def workspace(session: nox.Session) -> None:
+    """The pinned workspace environment inside the session."""
+    session.run_install("uv", "sync", "-q", "--active", external=True, env={"VIRTUAL_ENV": session.virtualenv.location})
+
+
+@nox.session(python=PYTHON)
+def tests(session: nox.Session) -> None:
+    """Everything that CI's test step runs."""
+    workspace(session)
+    session.run("pytest", "-q", "-n", "2", "--dist", "loadgroup", *session.posargs)
+
+
+@nox.session(python=PYTHON)
+def lint(session: nox.Session) -> None:
+    """ruff, as configured at the root."""
+    workspace(session)
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session(python=PYTHON)
+def types(session: nox.Session) -> None:
+    """mypy strict over every member, its tests and the tools."""
+    workspace(session)
+    session.run("mypy", "packages", "tests-integration", "tooling")
+
+
+@nox.session(python=PYTHON)
+def imports(session: nox.Session) -> None:
+    """The architecture's import contracts and each member's declared dependencies."""
+    workspace(session)
+    session.run("lint-imports")
+    session.run("python", "tooling/dependencies.py")
+
+
+@nox.session(python=PYTHON)
+def schemas(session: nox.Session) -> None:
+    """Committed schemas and generated pages against the code."""
+    workspace(session)
+    session.run("python", "tooling/export_schemas.py", "--check")
+    session.run("python", "tooling/error_catalogue.py", "--check")
+
+
+@nox.session(python=PYTHON)
+@nox.parametrize("member", MEMBERS)
+def wheels(session: nox.Session, member: str) -> None:
+    """Build every wheel, install one alone from the built files, run its tests there.
+
+    Our own names come from the built files only, whatever the public index serves under them.
+    """
+    built = ROOT / "dist" / "wheels"
+    if not built.exists() or session.posargs == ["rebuild"]:
+        shutil.rmtree(built, ignore_errors=True)
+        session.run("uv", "build", "-q", "--all-packages", "--wheel", "-o", str(built), external=True)
+    own = {wheel.name.split("-")[0].replace("_", "-"): wheel for wheel in built.glob("*.whl")}
+    pins = Path(session.create_tmp()) / "own.txt"
+    pins.write_text("".join(f"{name} @ {wheel.as_uri()}\n" for name, wheel in sorted(own.items())))
+    extra = "[semantic-refresh]" if member == "dpone" else ""
+    session.install(
+        f"{member}{extra} @ {own[member].as_uri()}", "pytest", "pytest-timeout", "hypothesis", "jsonschema", "cryptography",
+        "sqlfluff", "--override", str(pins),
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as empty:
+        here = Path(empty) / "tests"
+        shutil.copytree(ROOT / "packages" / member / "tests", here)
+        session.chdir(empty)
+        session.run(
+            "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider", "-m", "not engine",
+            "-o", "markers=engine: real engine\nslow: longer matrix", str(here), success_codes=[0, 5],
+        )  # fmt: skip
+
+
+@nox.session(python=PYTHON)
+def bench(session: nox.Session) -> None:
+    """Ratios of one run against the straightforward form of the same step."""
+    workspace(session)
+    for script in sorted((ROOT / "tooling").glob("bench_*.py")):
+        session.run("python", str(script), *session.posargs)
+
+
+@nox.session(python=PYTHON)
+def live_mssql(session: nox.Session) -> None:
+    """The SQL Server suites against a real server; UNVERIFIED without one."""
+    if not os.environ.get("DPONE_MSSQL_DSN"):
+        session.error("UNVERIFIED: DPONE_MSSQL_DSN names no SQL Server")
+    workspace(session)
+    session.run("pytest", "-q", "packages/dpone-mssql/tests", "packages/dpone-lab/tests", "-k", "conformance or mssql")
+
+
+@nox.session(python=PYTHON)
+def live_clickhouse(session: nox.Session) -> None:
+    """The ClickHouse suite against a real server; UNVERIFIED without one."""
+    if not os.environ.get("DPONE_CLICKHOUSE_DSN"):
+        session.error("UNVERIFIED: DPONE_CLICKHOUSE_DSN names no ClickHouse")
+    workspace(session)
+    session.run("pytest", "-q", "packages/dpone-clickhouse/tests")

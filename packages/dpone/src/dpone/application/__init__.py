@@ -1,0 +1,1 @@
+"""Application services: one module a stage or command, functions of ports and documents."""

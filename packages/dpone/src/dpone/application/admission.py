@@ -1,0 +1,61 @@
+"""ADMIT: bind the plan to the actual DagRun and acquire everything, or continue the attempt that ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpone_contracts.identity import compile_execution_binding
+
+from dpone.application.continuation import continue_run
+from dpone.application.operation import Run, run_of
+from dpone.application.services import Services, require
+from dpone_contracts.errors import DponeError
+from dpone_contracts.plan_bundle import PlanBundle
+from dpone_contracts.ports.refresh_state import AllocationAmounts
+
+if TYPE_CHECKING:
+    from dpone_contracts.plan_bundle import PlanTarget
+    from dpone_contracts.ports.refresh_state import WorkerIdentity
+
+
+def load_bundle(services: Services, deployment_id: str, plan_bundle_sha256: str) -> PlanBundle:
+    """The activated plan bundle under its exact composite key; there is no latest."""
+    record = services.activations.read_activation(deployment_id, plan_bundle_sha256)
+    if record is None:
+        raise DponeError(
+            "DPONE_ACTIVATION_NOT_FOUND",
+            "no activation under this deployment and plan bundle",
+            {"deployment_id": deployment_id, "plan_bundle_sha256": plan_bundle_sha256},
+        )
+    return PlanBundle.from_bytes(record.plan_bundle)
+
+
+def amounts_of(target: PlanTarget) -> AllocationAmounts:
+    """What an operation reserves, from its target's resource policy."""
+    policy = target.resource_policy
+    return AllocationAmounts(
+        clickhouse_staging_bytes=policy.max_clickhouse_staging_bytes,
+        prepared_models=1,
+        retained_generation_bytes=policy.max_clickhouse_retained_backup_bytes,
+        sealed_extract_bytes=target.artifact_authority.max_artifact_bytes,
+        shadow_bytes=policy.max_clickhouse_shadow_bytes,
+    )
+
+
+def admit(services: Services, deployment_id: str, plan_bundle_sha256: str, worker: WorkerIdentity) -> Run:
+    """Admit the DagRun's first try, or hand its operations over to this immediate successor try.
+
+    The guard stands before the first write (specification, seal, ClickHouse, and state publication).
+    """
+    services.guard.require_allowed(services.activations.identity())
+    bundle = load_bundle(services, deployment_id, plan_bundle_sha256)
+    binding = compile_execution_binding(bundle, worker.dag_run_id)
+    require(services.state.bind_execution(binding, bundle, worker.dag_run_id))
+    before = services.state.read_admission(binding.digest)
+    if before is not None:
+        return continue_run(services, run_of(bundle, binding, before), worker)
+    targets = {target.model_unique_id: target for target in bundle.targets}
+    amounts = {
+        plan.operation_id: amounts_of(targets[plan.model_unique_id]) for plan in bundle.operation_plans
+    }
+    return run_of(bundle, binding, require(services.state.admit(binding, bundle, worker, amounts)))

@@ -1,0 +1,106 @@
+"""The same operation in the immediate successor try: only over trusted termination and exact quiescence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpone_contracts.outcomes import MssqlOutcome
+
+from dpone.application.build import outcome_of
+from dpone.application.operation import Operation, Run, head_of
+from dpone.application.services import Services, require
+from dpone_contracts.bindings import AttemptContinuationReceipt
+from dpone_contracts.errors import DponeError
+from dpone_contracts.journal import OperationState
+
+if TYPE_CHECKING:
+    from dpone_contracts.ports.refresh_state import AdmittedOperation, WorkerIdentity
+
+GUARD_FREE = "EXCLUSIVE_ACQUIRED"
+
+
+def query_id_prefix(operation: Operation) -> str:
+    """The prefix of every ClickHouse query id of an operation's execution."""
+    binding = operation.admitted.attempt.workflow_execution_binding_sha256.removeprefix("sha256:")
+    return f"dpone-semref-{binding[:20]}-{operation.plan.operation_id.removeprefix('sha256:')[:20]}-"
+
+
+def continue_run(services: Services, run: Run, worker: WorkerIdentity) -> Run:
+    """Hand every operation that is not COMPLETE to this try, or return the run where the attempt is this worker's.
+
+    Raises `DponeError`: the earlier attempt is not proven to have ended, something of it still runs, it is not
+    the immediate predecessor, or its mutation is not proven committed (specification, Airflow, retry, replay,
+    and state). Heartbeats grant nothing.
+    """
+    attempts = [operation.admitted.attempt for operation in run.operations]
+    if all((a.pod_uid, a.try_number) == (worker.pod_uid, worker.try_number) for a in attempts):
+        return run
+    open_operations = [o for o in run.operations if head_of(services, o).state is not OperationState.COMPLETE]
+    if not open_operations:
+        return run
+    held = tuple(sorted(o.plan.operation_id for o in open_operations))
+    continued = {o.plan.operation_id: _continue(services, o, held, worker) for o in open_operations}
+    operations = (
+        Operation(o.plan, o.target, continued.get(o.plan.operation_id, o.admitted)) for o in run.operations
+    )
+    return Run(run.bundle, run.binding, tuple(operations))
+
+
+def _continue(
+    services: Services,
+    operation: Operation,
+    held: tuple[str, ...],
+    worker: WorkerIdentity,
+) -> AdmittedOperation:
+    attempt = operation.admitted.attempt
+    termination = services.observer.termination(attempt, held)
+    if termination is None:
+        raise DponeError(
+            "DPONE_ATTEMPT_NOT_TERMINATED",
+            f"{operation.model}: nothing trusted proves that the earlier attempt has ended",
+            {"pod_uid": attempt.pod_uid, "try_number": str(attempt.try_number)},
+        )
+    quiescence = services.state.guard_quiescence(operation.plan.operation_id)
+    running = services.publisher.active_queries(query_id_prefix(operation))
+    if quiescence is None or quiescence != (0, True) or running:
+        raise DponeError(
+            "DPONE_ATTEMPT_NOT_QUIESCENT",
+            f"{operation.model}: something of the earlier attempt is still there, or can't be seen",
+            {
+                "mssql": "not visible"
+                if quiescence is None
+                else f"{quiescence[0]} sessions, guard free {quiescence[1]}",
+                "clickhouse_queries": str(len(running)),
+            },
+        )
+    outcome, receipt = outcome_of(services, operation)
+    if outcome is not MssqlOutcome.COMMITTED_WITH_IMAGES or receipt is None:
+        code = (
+            "DPONE_SQL_OUTCOME_UNKNOWN"
+            if outcome is MssqlOutcome.COMMIT_UNKNOWN
+            else "DPONE_CONTINUATION_NOT_COMMITTED"
+        )
+        raise DponeError(
+            code, f"{operation.model}: {outcome.value}", {"operation_id": operation.plan.operation_id}
+        )
+    continuation = AttemptContinuationReceipt.build(
+        after_image_sha256=receipt.after_image_sha256,
+        build_receipt_sha256=receipt.digest,
+        clickhouse_cluster_authority_id=operation.target.clickhouse_cluster_authority_id,
+        clickhouse_query_id_prefix=query_id_prefix(operation),
+        fencing_epoch=attempt.fencing_epoch,
+        guard_resource_id=operation.admitted.guard_resource_id,
+        mssql_active_session_count=0,
+        mssql_guard_lock_status=GUARD_FREE,
+        operation_id=operation.plan.operation_id,
+        operation_plan_sha256=operation.plan.digest,
+        original_attempt_binding_sha256=attempt.digest,
+        original_attempt_termination_receipt_sha256=termination.digest,
+        pod_uid=worker.pod_uid,
+        status="VERIFIED",
+        task_id=worker.task_id,
+        try_number=worker.try_number,
+        verified_at=services.clock.now(),
+        workflow_execution_binding_sha256=attempt.workflow_execution_binding_sha256,
+    )
+    return require(services.state.continue_attempt(continuation, termination, worker))

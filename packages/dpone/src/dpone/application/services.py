@@ -1,0 +1,72 @@
+"""The ports that the services of a run share, and how a three-valued result becomes a value or an error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn, TypeVar, assert_never
+
+from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
+from dpone_contracts.errors import DponeError
+
+if TYPE_CHECKING:
+    from dpone_contracts.ports.activation_store import ActivationStore
+    from dpone_contracts.ports.artifact_store import ArtifactStore, ChunkEncoder
+    from dpone_contracts.ports.attempt_observer import AttemptObserver
+    from dpone_contracts.ports.attestor import Attestor
+    from dpone_contracts.ports.clock import Clock
+    from dpone_contracts.ports.documents import DocumentStore
+    from dpone_contracts.ports.guard import ActivationGuard
+    from dpone_contracts.ports.image_reader import ImageReader
+    from dpone_contracts.ports.model_build import ModelBuild
+    from dpone_contracts.ports.progress import Progress
+    from dpone_contracts.ports.publisher import PreparedPublisher
+    from dpone_contracts.ports.refresh_state import RefreshState
+    from dpone_contracts.ports.scope_mutation import ScopeMutation
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Every port that a run of a workflow needs; composition builds it."""
+
+    clock: Clock
+    guard: ActivationGuard
+    activations: ActivationStore
+    state: RefreshState
+    documents: DocumentStore
+    mutation: ScopeMutation
+    build: ModelBuild
+    images: ImageReader
+    encoder: ChunkEncoder
+    artifacts: ArtifactStore
+    publisher: PreparedPublisher
+    observer: AttemptObserver
+    attestor: Attestor
+    progress: Progress
+
+
+def require(result: EffectResult[T]) -> T:
+    """The applied value; a refusal or a doubt becomes the error that its reason names."""
+    match result:
+        case Applied(value):
+            return value
+        case NotApplied(reason) | Unknown(reason):
+            refuse(reason)
+        case _:
+            assert_never(result)
+
+
+def refuse(reason: Reason) -> NoReturn:
+    """Raise the error of a reason."""
+    raise DponeError.because(reason)
+
+
+def refuse_first(findings: tuple[tuple[str, str], ...]) -> None:
+    """Raise the first of some (code, what was seen) findings, and name how many there are; return when there are none."""
+    if findings:
+        code, observed = findings[0]
+        more = {
+            f"finding_{number}": f"{other}: {seen}" for number, (other, seen) in enumerate(findings[1:], 2)
+        }
+        raise DponeError(code, observed, more)

@@ -1,0 +1,13 @@
+"""The machine's clock."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+class SystemClock:
+    """UTC time of this machine, to the microsecond."""
+
+    def now(self) -> str:
+        """Now as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
+        return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
