@@ -103,7 +103,7 @@ class AttemptContinuationReceipt(Document):
     engine_quiescence_receipt_sha256: Sha256Text
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digests of the two quiescence observations."""
         yield ("clickhouse_quiescence_observation_sha256",), clickhouse_quiescence_digest(plain)
         yield ("engine_quiescence_receipt_sha256",), engine_quiescence_digest(plain)

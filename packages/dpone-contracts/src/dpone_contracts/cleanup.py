@@ -143,7 +143,7 @@ class CleanupAcknowledgement(Document):
     resource_allocation_closure_sha256: Sha256Text
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digests of the two nested proofs."""
         scratch = plain["scratch_absence_evidence"]
         yield from nested(ScratchCleanupReceipt, scratch, "scratch_absence_evidence")

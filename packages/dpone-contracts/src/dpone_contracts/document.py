@@ -23,6 +23,7 @@ from dpone_contracts.canonical import (
     canonical_bytes,
     decode,
     digest_checked,
+    digest_without,
     encode_checked,
     show_path,
 )
@@ -148,15 +149,19 @@ class Document(Part):
     @classmethod
     def from_plain(cls, plain: dict[str, Json]) -> Self:
         """Take a decoded document of this kind; raises DocumentError unless it is valid."""
-        return _admit(_judge(cls, Decoded(plain, ()), encode_checked(plain)))
+        text = encode_checked(plain)
+        return _admit(_judge(cls, Decoded(plain, text), text.encode("ascii")))
 
     @classmethod
     def derive(cls, plain: dict[str, Any]) -> None:
         """Fill in digests that follow from other fields and are absent from `plain`."""
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-        """Yield where a digest stands that follows from other fields, and what it must be."""
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
+        """Yield where a digest stands that follows from other fields, and what it must be.
+
+        `text` is the canonical text of `plain`.
+        """
         yield from ()
 
     @property
@@ -166,7 +171,7 @@ class Document(Part):
 
     def to_bytes(self) -> bytes:
         """Return the canonical bytes of the whole document, own digest included."""
-        return encode_checked(self.to_plain())
+        return encode_checked(self.to_plain()).encode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +237,7 @@ def document_class(schema: object) -> type[Document] | None:
 
 def nested(kind: type[Document], plain: Mapping[str, Any], *at: str | int) -> Iterator[tuple[Path, str]]:
     """Yield the digests of a document that stands inside another at path `at`."""
-    for path, wanted in _digests(kind, plain):
+    for path, wanted in _digests(kind, plain, encode_checked(plain)):
         yield (*at, *path), wanted
 
 
@@ -248,9 +253,9 @@ def at_path(plain: Any, path: Path) -> Any:
     return plain
 
 
-def _digests(kind: type[Document], plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    yield from kind.derived(plain)
-    yield (kind.DIGEST_FIELD,), digest_checked(without(plain, kind.DIGEST_FIELD))
+def _digests(kind: type[Document], plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
+    yield from kind.derived(plain, text)
+    yield (kind.DIGEST_FIELD,), digest_without(plain, text, kind.DIGEST_FIELD)
 
 
 def _judge(kind: type[Document], decoded: Decoded, received: bytes) -> Loaded:
@@ -272,7 +277,7 @@ def _judge(kind: type[Document], decoded: Decoded, received: bytes) -> Loaded:
             faults = _faults(kind, error) + faults
     unreadable = [fault for fault in faults if not fault.readable]
     if not unreadable:
-        unreadable = _wrong_digests(kind, plain)
+        unreadable = _wrong_digests(kind, plain, decoded.text)
     if unreadable:
         return Refused(kind.SCHEMA, (*unreadable, *(fault for fault in faults if fault.readable)), received)
     if faults:
@@ -281,11 +286,11 @@ def _judge(kind: type[Document], decoded: Decoded, received: bytes) -> Loaded:
     return Valid(document, received)
 
 
-def _wrong_digests(kind: type[Document], plain: Mapping[str, Any]) -> list[Fault]:
+def _wrong_digests(kind: type[Document], plain: Mapping[str, Any], text: str) -> list[Fault]:
     reason = "not the digest of its subject"
     return [
         Fault(path, "own-digest" if path[-1] == kind.DIGEST_FIELD else "derived-digest", reason, DocumentCode.DIGEST)
-        for path, wanted in _digests(kind, plain)
+        for path, wanted in _digests(kind, plain, text)
         if at_path(plain, path) != wanted
     ]
 

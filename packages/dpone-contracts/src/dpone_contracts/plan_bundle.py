@@ -242,7 +242,7 @@ class PlanBundle(Document):
     targets: Several[PlanTarget]
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digests of all nested documents, and those that join targets to plans."""
         yield from nested(WorkflowPlan, plain["workflow_plan"], "workflow_plan")
         if "workflow_replacement_plan" in plain:

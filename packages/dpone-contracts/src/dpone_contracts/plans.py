@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from dpone_contracts.canonical import Path, digest_checked
+from dpone_contracts.canonical import Path, digest_checked, digest_without
 from dpone_contracts.closure import (
     NO_ACTIONS,
     REPLACEMENT,
@@ -19,7 +19,7 @@ from dpone_contracts.closure import (
     sorted_set,
 )
 from dpone_contracts.document import Document, Fault, Part, broken, lax, without
-from dpone_contracts.effective_key import EffectiveKeyColumn, key_rules, mapping_digest, template_digest
+from dpone_contracts.effective_key import EffectiveKeyColumn, key_digests, key_rules
 from dpone_contracts.scalars import Epoch, Identifier, ModelId, Positive, Sha256Text, Text, UtcDay, WhenPresent
 from dpone_contracts.scope import scope_rules
 
@@ -83,19 +83,19 @@ class OperationPlan(Document):
     )
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digests of the key and the operation's identity."""
-        columns = plain["effective_key_columns"]
-        yield ("effective_key_template_sha256",), template_digest(columns)
-        yield ("effective_key_mapping_sha256",), mapping_digest(columns)
-        yield ("operation_id",), operation_id(plain)
+        mapping, template = key_digests(plain["effective_key_columns"])
+        yield ("effective_key_template_sha256",), template
+        yield ("effective_key_mapping_sha256",), mapping
+        yield ("operation_id",), digest_without(plain, text, "operation_id", "operation_plan_sha256")
 
     @classmethod
     def derive(cls, plain: dict[str, Any]) -> None:
         """Compute key digests and operation id where they are absent."""
-        columns = plain["effective_key_columns"]
-        plain.setdefault("effective_key_template_sha256", template_digest(columns))
-        plain.setdefault("effective_key_mapping_sha256", mapping_digest(columns))
+        mapping, template = key_digests(plain["effective_key_columns"])
+        plain.setdefault("effective_key_template_sha256", template)
+        plain.setdefault("effective_key_mapping_sha256", mapping)
         plain.setdefault("operation_id", operation_id(plain))
 
     def _rules(self) -> Iterator[Fault]:

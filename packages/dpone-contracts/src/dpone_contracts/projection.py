@@ -107,7 +107,7 @@ class DagProjection(Document):
     template_pack_fingerprint: Sha256Text
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digests of everything nested, and where they are repeated."""
         bundle, topology, template = plain["plan_bundle"], plain["topology"], plain["template_pack"]
         yield from nested(PlanBundle, bundle, "plan_bundle")

@@ -351,7 +351,7 @@ class TrustedAttemptTerminationReceipt(Document):
     observer_signature_sha256: Sha256Text
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digest of the operation set."""
         yield ("operation_set_sha256",), operation_set_digest(plain["operation_ids"])
 

@@ -124,7 +124,7 @@ class Topology(Document):
     project_config_overlay: ProjectOverlay
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the overlay's digest."""
         yield from nested(ProjectOverlay, plain["project_config_overlay"], "project_config_overlay")
 
@@ -272,7 +272,7 @@ class ExecutionPack(Document):
     selection_lock: SelectionLock
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digests of the nested policies and locks."""
         yield from nested(AdapterPolicy, plain["adapter_policy"], "adapter_policy")
         yield from nested(AdapterRuntime, plain["adapter_runtime"], "adapter_runtime")
