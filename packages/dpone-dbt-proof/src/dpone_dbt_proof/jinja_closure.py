@@ -92,10 +92,14 @@ def model_closure(manifest: Manifest, index: MacroIndex, node: Node) -> MacroClo
     """Follow a model's (or test's) text through every macro that it can reach."""
     walk = _ClosureWalk(index, node.package, manifest.project_name)
     walk.template(node.raw_code, node.path, trail=())
-    return MacroClosure(tuple(sorted(walk.seen)), tuple(sorted(walk.reasons, key=lambda reason: reason.sort_key)))
+    return MacroClosure(
+        tuple(sorted(walk.seen)), tuple(sorted(walk.reasons, key=lambda reason: reason.sort_key))
+    )
 
 
-def reachable_macros(manifest: Manifest, index: MacroIndex, names: Iterable[str], package: str) -> tuple[str, ...]:
+def reachable_macros(
+    manifest: Manifest, index: MacroIndex, names: Iterable[str], package: str
+) -> tuple[str, ...]:
     """Return every macro that the named entry macros can reach, without judging them (lifecycle closures)."""
     walk = _ClosureWalk(index, package, manifest.project_name)
     for name in names:
@@ -106,7 +110,9 @@ def reachable_macros(manifest: Manifest, index: MacroIndex, names: Iterable[str]
 
 def overriding_macros(index: MacroIndex, package: str) -> list[Reason]:
     """Refuse macros of a project that have the name of one of dbt's, the adapter's or the platform's."""
-    internal = {name for internal in (*INTERNAL_PACKAGES, "dpone_platform") for name in index.names_of(internal)}
+    internal = {
+        name for internal in (*INTERNAL_PACKAGES, "dpone_platform") for name in index.names_of(internal)
+    }
     return [
         Reason(
             Code.DISPATCH_OVERRIDE if name.startswith(_ADAPTER_PREFIXES) else Code.MACRO_OVERRIDE,

@@ -20,7 +20,7 @@ _ALWAYS_LOCAL: Final = frozenset({"loop", "caller", "varargs", "kwargs", "true",
 class _DbtBlocks(Extension):
     """dbt's own block tags, read as macros: only the names that their bodies use matter here."""
 
-    tags: Final = {"materialization", "test", "data_test", "snapshot", "docs"}
+    tags = {"materialization", "test", "data_test", "snapshot", "docs"}  # noqa: RUF012  # jinja's own contract
 
     def parse(self, parser: Parser) -> nodes.Node:
         """Read the block up to its end tag; arguments of a test are its parameters."""
@@ -38,7 +38,8 @@ class _DbtBlocks(Extension):
 
 
 _ENVIRONMENT: Final = Environment(
-    extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols", _DbtBlocks], autoescape=False  # noqa: S701
+    extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols", _DbtBlocks],
+    autoescape=False,  # noqa: S701
 )
 
 
@@ -139,11 +140,11 @@ class _Walk:
                 self._for(node, scope)
             case nodes.CallBlock():
                 self._expression(node.call, scope)
-                arguments = [argument.name for argument in node.args if isinstance(argument, nodes.Name)]
+                arguments = [argument.name for argument in node.args]
                 self.statements(node.body, scope.inner(*arguments))
             case nodes.Import() | nodes.FromImport() | nodes.Include() | nodes.Extends():
                 self._names.dynamic.append((node.lineno, type(node).__name__.lower()))
-            case nodes.Expr():
+            case nodes.ExprStmt():
                 self._expression(node.node, scope)
             case _:
                 self._children(node, scope)
@@ -176,7 +177,11 @@ class _Walk:
 
     def _for(self, node: nodes.For, scope: _Scope) -> None:
         self._condition(node.iter, scope)
-        targets = [name.name for name in (node.target, *node.target.find_all(nodes.Name)) if isinstance(name, nodes.Name)]
+        targets = [
+            name.name
+            for name in (node.target, *node.target.find_all(nodes.Name))
+            if isinstance(name, nodes.Name)
+        ]
         inner = scope.inner(*targets)
         if node.test is not None:
             self._condition(node.test, inner)
@@ -184,10 +189,9 @@ class _Walk:
         self.statements(node.else_, scope.inner())
 
     def _bind(self, target: nodes.Expr, scope: _Scope, *, varying: bool) -> None:
-        for name in (target, *target.find_all(nodes.Name)):
-            if isinstance(name, nodes.Name):
-                scope.bound.add(name.name)
-                (scope.varying.add if varying else scope.varying.discard)(name.name)
+        for name in _names_in(target):
+            scope.bound.add(name.name)
+            (scope.varying.add if varying else scope.varying.discard)(name.name)
 
     def _condition(self, node: nodes.Node, scope: _Scope) -> None:
         if self._uses_var(node, scope):
@@ -280,10 +284,17 @@ class _Walk:
 
     def _uses_var(self, node: nodes.Node, scope: _Scope) -> bool:
         return any(
-            name.ctx == "load" and (name.name in scope.varying or (name.name == "var" and "var" not in scope.bound))
-            for name in (node, *node.find_all(nodes.Name))
-            if isinstance(name, nodes.Name)
+            name.ctx == "load"
+            and (name.name in scope.varying or (name.name == "var" and "var" not in scope.bound))
+            for name in _names_in(node)
         )
+
+
+def _names_in(node: nodes.Node) -> Iterator[nodes.Name]:
+    """Yield every name of an expression, itself included."""
+    if isinstance(node, nodes.Name):
+        yield node
+    yield from node.find_all(nodes.Name)
 
 
 def _arguments(node: nodes.Call) -> Iterator[nodes.Expr]:
@@ -298,14 +309,12 @@ def _deciding(macro: nodes.Macro) -> set[str]:
 
 
 def _deciding_names(macro: nodes.Macro) -> Iterator[str]:
-    deciding: list[nodes.Node] = [branch.test for branch in macro.find_all((nodes.If, nodes.CondExpr))]
+    deciding: list[nodes.Node] = [branch.test for branch in macro.find_all(nodes.If)]
+    deciding += [choice.test for choice in macro.find_all(nodes.CondExpr)]
     deciding += [loop.iter for loop in macro.find_all(nodes.For)]
     deciding += list(macro.find_all(nodes.Call))
     for node in deciding:
-        if isinstance(node, nodes.Name):
-            yield node.name
-        for name in node.find_all(nodes.Name):
-            yield name.name
+        yield from (name.name for name in _names_in(node))
 
 
 def _literal(node: nodes.Expr) -> object:

@@ -11,7 +11,8 @@ REFUSED_NAMES: Final[dict[str, Code]] = {
     "is_incremental": Code.JINJA_IS_INCREMENTAL,
     "should_full_refresh": Code.JINJA_IS_INCREMENTAL,
     **dict.fromkeys(
-        ("run_query", "statement", "load_result", "noop_statement", "run_query_statement"), Code.JINJA_RUN_QUERY
+        ("run_query", "statement", "load_result", "noop_statement", "run_query_statement"),
+        Code.JINJA_RUN_QUERY,
     ),
     **dict.fromkeys(
         (
@@ -116,6 +117,11 @@ CLOCK_ATTRIBUTES: Final = ("now", "today", "utcnow", "fromtimestamp", "utcfromti
 """Members of `modules.datetime` that read the clock."""
 
 AUTHOR_MAY_OVERRIDE: Final = frozenset(
-    {"generate_alias_name", "generate_database_name", "generate_schema_name", "sqlserver__generate_schema_name"}
+    {
+        "generate_alias_name",
+        "generate_database_name",
+        "generate_schema_name",
+        "sqlserver__generate_schema_name",
+    }
 )
 """Name macros: an override is judged by the names that it gives under both roots."""
