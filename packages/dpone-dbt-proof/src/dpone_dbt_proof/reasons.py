@@ -86,6 +86,7 @@ class Code(Enum):
         Status.NONCONFORMANT,
         "Move the setting into the model: only a root project may have it.",
     )
+    COMPILE_FAILED = Status.UNVERIFIED, "Correct the model until dbt compiles it without a connection."
     COMPILE_REQUIRED = Status.UNVERIFIED, "Run dpone refresh compile: target independence needs compiled SQL."
 
     # T-SQL.

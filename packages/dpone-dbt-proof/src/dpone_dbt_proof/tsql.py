@@ -13,7 +13,7 @@ from dpone_dbt_proof.reasons import Code, Reason
 from dpone_dbt_proof.relation_names import NameRules, distinct
 from dpone_dbt_proof.tsql_lexer import LexicalError, Token, place, tokenize
 from dpone_dbt_proof.tsql_policy import TsqlPolicy
-from dpone_dbt_proof.tsql_text import refused_text, written_relations
+from dpone_dbt_proof.tsql_text import refused_text, unprotected_calls, written_relations
 from dpone_dbt_proof.tsql_tree import (
     NameRead,
     TreeFinding,
@@ -48,8 +48,13 @@ def read_query(
     rules: NameRules | None = None,
     policy: TsqlPolicy | None = None,
     target: SqlRelation | None = None,
+    protected: frozenset[str] = frozenset(),
 ) -> QueryReading:
-    """Read one query of a model that lives in `database` and fills `target`."""
+    """Read one query of a model that lives in `database` and fills `target`.
+
+    `protected` are the columns, in upper case, that no nondeterministic function may reach even where the
+    platform's policy admits it.
+    """
     rules = rules or NameRules()
     policy = policy or TsqlPolicy()
     try:
@@ -65,16 +70,28 @@ def read_query(
     if len(trees) != 1:
         return _unread(list(refused_text(tokens, frozenset(), policy)))
     reading = read_tree(trees[0])
+    text = list(refused_text(tokens, column_list_aliases(trees[0]), policy))
     reasons = [
-        *refused_text(tokens, column_list_aliases(trees[0]), policy),
-        *(_place(finding, tokens) for finding in reading.findings),
+        *text,
+        *(_place(finding, tokens) for finding in reading.findings if not _said(finding, text)),
         *_read_differently(tokens, reading),
     ]
+    if policy.admitted_functions:
+        reasons += unprotected_calls(tokens, policy, protected)
     reads, functions, named = _resolve(reading.reads, database, rules, target, tokens)
     reasons += named
     if not reads and not functions and not reasons:
         reasons.append(Reason(Code.SQL_NO_RELATION, "the query reads no relation"))
     return QueryReading(distinct(reads, rules), distinct(functions, rules), _unique(reasons))
+
+
+def _said(finding: TreeFinding, text: Sequence[Reason]) -> bool:
+    """The tokens tell the place better; where they gave the same reason, the tree need not repeat it."""
+    several = (Code.SQL_CONSTRUCT, Code.SQL_NONDETERMINISTIC, Code.SQL_ORDER_BY)
+    said = {reason.code for reason in text}
+    if finding.code is Code.SQL_FUNCTION and said & {Code.SQL_REMOTE, Code.SQL_METHOD, Code.SQL_TEMPORAL}:
+        return True
+    return finding.code in said and finding.code not in several
 
 
 def _unread(reasons: Sequence[Reason]) -> QueryReading:

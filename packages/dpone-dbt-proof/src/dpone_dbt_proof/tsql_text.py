@@ -118,6 +118,48 @@ def at(token: Token, code: Code, message: str) -> Reason:
     return Reason(code, message, line=token.line, column=token.column)
 
 
+def unprotected_calls(
+    tokens: Sequence[Token], policy: TsqlPolicy, protected: frozenset[str]
+) -> Iterator[Reason]:
+    """Refuse an admitted nondeterministic function where it may reach a key or event-time column.
+
+    It may stand in an item of the outermost SELECT list alone whose last name is not protected: anywhere else
+    (a subquery, a set expression, a condition) what it reaches can't be told from the text.
+    """
+    items = _outermost_items(tokens)
+    for token in tokens:
+        if token.word not in policy.admitted_functions or token.word not in NONDETERMINISTIC:
+            continue
+        item = next((names for first, last, names in items if first <= token.start < last), None)
+        if item is None or item & protected:
+            yield at(token, Code.SQL_KEY_NONDETERMINISTIC, f"{token.word} may reach key or event time")
+
+
+def _outermost_items(tokens: Sequence[Token]) -> list[tuple[int, int, set[str]]]:
+    """Return start, end and the names at either end of each item of a single SELECT's list; none otherwise."""
+    if (
+        not tokens
+        or tokens[0].word != "SELECT"
+        or any(t.word in ("UNION", "EXCEPT", "INTERSECT") for t in tokens)
+    ):
+        return []
+    items: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens[1:]:
+        depth += token.is_operator("(") - token.is_operator(")")
+        if depth == 0 and token.word == "FROM":
+            break
+        if depth == 0 and token.is_operator(","):
+            items.append([])
+        else:
+            items[-1].append(token)
+    return [
+        (item[0].start, item[-1].end, {item[0].value.upper(), item[-1].value.upper()})
+        for item in items
+        if item
+    ]
+
+
 def written_relations(tokens: Sequence[Token]) -> Iterator[tuple[str, ...]]:
     """Yield the name parts that follow FROM, JOIN and APPLY, upper case, as the text has them."""
     for index, token in enumerate(tokens):
@@ -245,6 +287,8 @@ def _sequences_and_clauses(tokens: Sequence[Token]) -> Iterator[Reason]:
         depth += token.is_operator("(") - token.is_operator(")")
         following = tuple(words[index + 1 : index + 3])
         match token.word:
+            case "LIMIT" if index + 1 < len(tokens) and tokens[index + 1].kind is Kind.NUMBER:
+                yield at(token, Code.SQL_NOT_TSQL, "LIMIT is not T-SQL: use TOP or OFFSET")
             case "NEXT" if following == ("VALUE", "FOR"):
                 yield at(token, Code.SQL_SEQUENCE, "a sequence is advanced")
             case "OPTION" if following[:1] == ("",):

@@ -182,7 +182,7 @@ def column_list_aliases(tree: exp.Expression) -> frozenset[str]:
 
 def _check_node(node: exp.Expression, reading: TreeReading) -> None:
     kind = type(node)
-    if kind not in _NODES and not isinstance(node, (exp.Func, exp.Binary)):
+    if kind not in _NODES and not isinstance(node, (exp.Func, exp.Binary, exp.JSONPathPart)):
         reading.refuse(_refusal_of(node), f"{kind.__name__} is not admitted", node)
         return
     allowed = _ARGUMENTS.get(kind)
@@ -291,7 +291,8 @@ def _check_choices(tree: exp.Expression, reading: TreeReading) -> None:
         limit = query.args.get("limit")
         if limit and not query.args.get("order") and not _takes_all(limit) and not _only_exists(query):
             reading.refuse(Code.SQL_NONDETERMINISTIC, "TOP without ORDER BY chooses any rows", query)
-        if isinstance(query.args.get("for_"), exp.ForClause) and not query.args.get("order"):
+        rows = query.args.get("from_") and not query.args.get("order")
+        if rows and isinstance(query.args.get("for_"), exp.ForClause):
             reading.refuse(Code.SQL_NONDETERMINISTIC, "FOR XML or JSON without ORDER BY has any order", query)
     for window in tree.find_all(exp.Window):
         order = window.args.get("order")
