@@ -45,7 +45,11 @@ def main() -> None:
     from dpone_contracts.plans import OperationPlan  # noqa: PLC0415 - imports are what is measured first
 
     base = json.loads((VECTORS / PLAN).read_bytes())
-    fields = {name: value for name, value in base.items() if name not in ("schema", "operation_id", "operation_plan_sha256")}
+    fields = {
+        name: value
+        for name, value in base.items()
+        if name not in ("schema", "operation_id", "operation_plan_sha256")
+    }
     plans = [
         OperationPlan.build(**{**fields, "owner_generation": generation + 1}).to_bytes()
         for generation in range(options.plans)

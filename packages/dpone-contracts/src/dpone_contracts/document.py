@@ -12,7 +12,14 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Any, ClassVar, Self, TypeAlias, assert_never, cast
 
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError, ValidationInfo, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import CoreSchema, ErrorDetails
 
 from dpone_contracts.canonical import (
@@ -89,13 +96,17 @@ def lax(rule: str, reason: str, *path: str | int) -> Fault:
 class Part(BaseModel):
     """A closed piece of a document; `_rules` yields what does not hold between its fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, protected_namespaces=())
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, defer_build=True, protected_namespaces=()
+    )
 
     SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {}
     """What a JSON Schema can say of the rules between fields: merged into the generated schema."""
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
         """Add what a schema can say of the rules."""
         described = handler(schema)
         handler.resolve_ref_schema(described).update(cls.SCHEMA_RULES)
@@ -144,13 +155,13 @@ class Document(Part):
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Load a stored document of this kind; raises DocumentError unless it is valid."""
-        return _admit(load_document(data, expected=cls))
+        return cast("Self", _admit(load_document(data, expected=cls)))
 
     @classmethod
     def from_plain(cls, plain: dict[str, Json]) -> Self:
         """Take a decoded document of this kind; raises DocumentError unless it is valid."""
         text = encode_checked(plain)
-        return _admit(_judge(cls, Decoded(plain, text), text.encode("ascii")))
+        return cast("Self", _admit(_judge(cls, Decoded(plain, text), text.encode("ascii"))))
 
     @classmethod
     def derive(cls, plain: dict[str, Any]) -> None:
@@ -281,7 +292,9 @@ def _judge(kind: type[Document], decoded: Decoded, received: bytes) -> Loaded:
     if unreadable:
         return Refused(kind.SCHEMA, (*unreadable, *(fault for fault in faults if fault.readable)), received)
     if faults:
-        return Inadmissible(kind.SCHEMA, cast("str", plain[kind.DIGEST_FIELD]), tuple(faults), plain, received)
+        return Inadmissible(
+            kind.SCHEMA, cast("str", plain[kind.DIGEST_FIELD]), tuple(faults), plain, received
+        )
     assert document is not None
     return Valid(document, received)
 
@@ -289,13 +302,18 @@ def _judge(kind: type[Document], decoded: Decoded, received: bytes) -> Loaded:
 def _wrong_digests(kind: type[Document], plain: Mapping[str, Any], text: str) -> list[Fault]:
     reason = "not the digest of its subject"
     return [
-        Fault(path, "own-digest" if path[-1] == kind.DIGEST_FIELD else "derived-digest", reason, DocumentCode.DIGEST)
+        Fault(
+            path,
+            "own-digest" if path[-1] == kind.DIGEST_FIELD else "derived-digest",
+            reason,
+            DocumentCode.DIGEST,
+        )
         for path, wanted in _digests(kind, plain, text)
         if at_path(plain, path) != wanted
     ]
 
 
-def _admit(loaded: Loaded) -> Any:
+def _admit(loaded: Loaded) -> Document:
     match loaded:
         case Valid(document):
             return document
@@ -382,7 +400,10 @@ def _stripped(plain: Any, unknown: list[Path]) -> Any:
     if not unknown:
         return plain
     here = {path[0] for path in unknown if len(path) == 1}
-    below = {step: [path[1:] for path in unknown if path[0] == step and len(path) > 1] for step in {p[0] for p in unknown}}
+    below = {
+        step: [path[1:] for path in unknown if path[0] == step and len(path) > 1]
+        for step in {p[0] for p in unknown}
+    }
     if type(plain) is dict:
         return {key: _stripped(item, below.get(key, [])) for key, item in plain.items() if key not in here}
     return [_stripped(item, below.get(index, [])) for index, item in enumerate(plain)]

@@ -119,8 +119,12 @@ class EffectiveKeyColumn(Part):
             ),
             {
                 "properties": {
-                    "source_type": {"pattern": r"^decimal\((?:[1-9]|[12][0-9]|3[0-8]),(?:0|[1-9][0-9]?)\)(?![\s\S])"},
-                    "target_type": {"pattern": r"^Decimal\((?:[1-9]|[12][0-9]|3[0-8]),(?:0|[1-9][0-9]?)\)(?![\s\S])"},
+                    "source_type": {
+                        "pattern": r"^decimal\((?:[1-9]|[12][0-9]|3[0-8]),(?:0|[1-9][0-9]?)\)(?![\s\S])"
+                    },
+                    "target_type": {
+                        "pattern": r"^Decimal\((?:[1-9]|[12][0-9]|3[0-8]),(?:0|[1-9][0-9]?)\)(?![\s\S])"
+                    },
                     "mapping": {"const": "decimal_exact"},
                     "domain_min": False,
                     "domain_max": False,
@@ -143,7 +147,9 @@ class EffectiveKeyColumn(Part):
             yield broken("admitted-pair", "a type that cannot be an effective key", "source_type")
             return
         if self.target_type != pair.target_type:
-            yield broken("admitted-pair", f"{pair.source_type} is admitted as {pair.target_type} only", "target_type")
+            yield broken(
+                "admitted-pair", f"{pair.source_type} is admitted as {pair.target_type} only", "target_type"
+            )
         if self.mapping != pair.mapping:
             yield broken("admitted-pair", f"the mapping of {pair.source_type} is {pair.mapping}", "mapping")
         lowest, highest = pair.domain or (None, None)
@@ -152,7 +158,9 @@ class EffectiveKeyColumn(Part):
         if self.domain_max != highest:
             yield broken("key-domain", f"the domain of {pair.source_type} is part of its pair", "domain_max")
         if pair.needs_utc_assurance != (self.utc_assurance_sha256 is not None):
-            yield broken("utc-assurance", "datetime2(6), and no other type, needs one", "utc_assurance_sha256")
+            yield broken(
+                "utc-assurance", "datetime2(6), and no other type, needs one", "utc_assurance_sha256"
+            )
 
 
 def key_column(name: str, source_type: str, *, utc_assurance_sha256: str | None = None) -> dict[str, Any]:
@@ -210,9 +218,13 @@ def key_rules(columns: Sequence[EffectiveKeyColumn], event_time_column: str) -> 
     names = [column.name for column in columns]
     if len({name.casefold() for name in names}) != len(names):
         fault = lax if len(set(names)) == len(names) else broken
-        yield fault("unique-names", "two key columns have one name (case does not count)", "effective_key_columns")
+        yield fault(
+            "unique-names", "two key columns have one name (case does not count)", "effective_key_columns"
+        )
     event_time = next((column for column in columns if column.name == event_time_column), None)
     if event_time is None:
         yield broken("event-time-is-key", "the event-time column is not a key column", "event_time_column")
     elif not event_time.pair.is_event_time:
-        yield broken("event-time-is-key", "the event-time column is neither date nor datetime2(6)", "event_time_column")
+        yield broken(
+            "event-time-is-key", "the event-time column is neither date nor datetime2(6)", "event_time_column"
+        )

@@ -20,7 +20,16 @@ from dpone_contracts.closure import (
 )
 from dpone_contracts.document import Document, Fault, Part, broken, lax, without
 from dpone_contracts.effective_key import EffectiveKeyColumn, key_digests, key_rules
-from dpone_contracts.scalars import Epoch, Identifier, ModelId, Positive, Sha256Text, Text, UtcDay, WhenPresent
+from dpone_contracts.scalars import (
+    Epoch,
+    Identifier,
+    ModelId,
+    Positive,
+    Sha256Text,
+    Text,
+    UtcDay,
+    WhenPresent,
+)
 from dpone_contracts.scope import scope_rules
 
 _REPLACEMENT_FIELDS = ("replaces_failed_operation_id", "replacement_reason", "replacement_ordinal")
@@ -51,7 +60,9 @@ class OperationPlan(Document):
     scope_predecessor_operation_id: Annotated[Sha256Text | None, WhenPresent] = None
     target_predecessor_generation_id: Sha256Text
     event_time_column: Identifier
-    effective_key_columns: Several[EffectiveKeyColumn]
+    effective_key_columns: Several[EffectiveKeyColumn] = Field(
+        json_schema_extra={"contains": {"properties": {"source_type": {"enum": ["date", "datetime2(6)"]}}}}
+    )
     effective_key_template_sha256: Sha256Text
     effective_key_mapping_sha256: Sha256Text
     mutation_order: Annotated[tuple[Literal["UPDATE"], Literal["INSERT"]], Field(strict=False)]
@@ -105,7 +116,11 @@ class OperationPlan(Document):
         replay = self.operation_kind == "complete_scope_replay"
         if self.operation_kind == REPLACEMENT:
             if missing := [name for name in _REPLACEMENT_FIELDS if name not in replacing]:
-                yield broken("replacement-lineage", "a replacement names failed operation, reason and ordinal", missing[0])
+                yield broken(
+                    "replacement-lineage",
+                    "a replacement names failed operation, reason and ordinal",
+                    missing[0],
+                )
         elif replacing:
             yield broken("replacement-lineage", "only a replacement names what it replaces", replacing[0])
         if replay != (self.scope_predecessor_operation_id is not None):
@@ -213,9 +228,13 @@ class WorkflowReplacementPlan(WorkflowClosure):
     recovery_plan_digest: Sha256Text
     replacement_actions: Several[ReplacementAction]
 
+    SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {"allOf": [{"properties": SOME_ACTIONS}]}
+
     def _rules(self) -> Iterator[Fault]:
         yield from super()._rules()
         actions = tuple(action.action_id for action in self.replacement_actions)
         yield from sorted_set(actions, "replacement_actions")
         if actions != self.replacement_action_ids:
-            yield broken("actions-cover-models", "one action a replacement_action_id, sorted", "replacement_actions")
+            yield broken(
+                "actions-cover-models", "one action a replacement_action_id, sorted", "replacement_actions"
+            )

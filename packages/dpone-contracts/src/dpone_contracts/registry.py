@@ -44,7 +44,8 @@ ADDITIVE: Mapping[str, str] = MappingProxyType(
         "dpone.dbt-semantic-refresh-resource-policy.v1": "plan_bundle:ResourcePolicy",
         "dpone.dbt-semantic-refresh-topology-template.v1": "template_pack:Topology",
         "dpone.dbt-execution-pack.v1": "template_pack:ExecutionPack",
-        f"{_PREFIX}model-build-receipt.v1": "run_receipts:ModelBuildReceipt",
+        "dpone.semantic-refresh-model-build-receipt.v1": "build_receipt:ModelBuildReceipt",
+        f"{_PREFIX}model-build-receipt.v1": "build_receipt:ModelBuildReceipt",
         f"{_PREFIX}build-gate-receipt.v1": "run_receipts:BuildGateReceipt",
         f"{_PREFIX}content-record.v1": "run_receipts:ContentRecord",
         f"{_PREFIX}prepared-receipt.v1": "run_receipts:PreparedReceipt",
@@ -54,6 +55,17 @@ ADDITIVE: Mapping[str, str] = MappingProxyType(
         f"{_PREFIX}outcome-observation.v1": "run_receipts:OutcomeObservation",
         f"{_PREFIX}publication-receipt.v1": "run_receipts:PublicationReceipt",
         f"{_PREFIX}empty-scope-receipt.v1": "run_receipts:EmptyScopeReceipt",
+        f"{_PREFIX}effective-key-template.v1": "policies:EffectiveKeyTemplate",
+        f"{_PREFIX}platform-policy.v1": "policies:PlatformPolicy",
+        f"{_PREFIX}workflow-resource-policy.v1": "policies:WorkflowResourcePolicy",
+        f"{_PREFIX}deadline-policy.v1": "policies:DeadlinePolicy",
+        f"{_PREFIX}seal-policy.v1": "policies:SealPolicy",
+        f"{_PREFIX}workflow-profile.v1": "policies:WorkflowProfile",
+        f"{_PREFIX}proof-bundle.v1": "descriptors:ProofBundle",
+        f"{_PREFIX}release-descriptor.v1": "descriptors:ReleaseDescriptor",
+        f"{_PREFIX}deployment-descriptor.v1": "descriptors:DeploymentDescriptor",
+        f"{_PREFIX}activation-receipt.v1": "descriptors:ActivationReceipt",
+        f"{_PREFIX}deployment-index.v1": "descriptors:DeploymentIndex",
     }
 )
 """Documents that stand alone beside the published 22."""

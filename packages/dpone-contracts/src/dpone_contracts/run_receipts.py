@@ -14,7 +14,6 @@ from dpone_contracts.closure import Many, Several, sorted_set
 from dpone_contracts.document import Document, Fault, Part, broken
 from dpone_contracts.scalars import (
     Count,
-    Epoch,
     Identifier,
     ModelId,
     ObjectKey,
@@ -27,46 +26,6 @@ from dpone_contracts.scalars import (
     Uuid,
     WhenPresent,
 )
-
-
-class ModelBuildReceipt(Document):
-    """States, from inside the mutation's own transaction, what it did: counts, images, fence and fork.
-
-    SQL Server composes these bytes and their digest. Both image digests are `dpone_row_v1` content digests.
-    """
-
-    SCHEMA: ClassVar[str] = "dpone.semantic-refresh-model-build-receipt.v1"
-    DIGEST_FIELD: ClassVar[str] = "model_build_receipt_sha256"
-
-    schema_id: Literal["dpone.semantic-refresh-model-build-receipt.v1"] = Field(alias="schema")
-    model_build_receipt_sha256: Sha256Text
-    model_unique_id: ModelId
-    operation_id: Sha256Text
-    operation_plan_sha256: Sha256Text
-    workflow_execution_binding_sha256: Sha256Text
-    attempt_binding_sha256: Sha256Text
-    fencing_epoch: Epoch
-    ddl_epoch: Epoch
-    recovery_fork: Identifier
-    target_relation_id: Identifier
-    before_image_relation_id: Identifier
-    before_image_row_count: Count
-    before_image_sha256: Sha256Text
-    after_image_relation_id: Identifier
-    after_image_row_count: Count
-    after_image_sha256: Sha256Text
-    source_row_count: Count
-    updated_row_count: Count
-    inserted_row_count: Count
-    row_encoding: Literal["dpone_row_v1"]
-
-    def _rules(self) -> Iterator[Fault]:
-        if self.updated_row_count + self.inserted_row_count != self.source_row_count:
-            yield broken("rows-add-up", "updated and inserted rows are all source rows", "source_row_count")
-        if self.before_image_row_count + self.inserted_row_count != self.after_image_row_count:
-            yield broken("rows-add-up", "the after image is the before image and the inserted rows", "after_image_row_count")
-        if self.before_image_relation_id == self.after_image_relation_id:
-            yield broken("distinct-relations", "both images are one relation", "after_image_relation_id")
 
 
 class BuildGateReceipt(Document):
@@ -156,11 +115,18 @@ class PreparedReceipt(Document):
     def _rules(self) -> Iterator[Fault]:
         exchange = self.target_mutation == "EXCHANGE_REQUIRED"
         if exchange != (self.generation is not None):
-            yield broken("generation-by-mutation", "a generation stands exactly where an exchange is required", "generation")
+            yield broken(
+                "generation-by-mutation",
+                "a generation stands exactly where an exchange is required",
+                "generation",
+            )
         if exchange != (self.value_conversion_conformance == "PROVEN"):
             reason = "conversion is proven with data and not applicable without"
             yield broken("conformance-by-mutation", reason, "value_conversion_conformance")
-        if self.generation is not None and self.target_uuid in (self.generation.shadow_uuid, self.generation.staging_uuid):
+        if self.generation is not None and self.target_uuid in (
+            self.generation.shadow_uuid,
+            self.generation.staging_uuid,
+        ):
             yield broken("target-is-not-scratch", "scratch is the target", "target_uuid")
 
 
@@ -209,8 +175,13 @@ class ExchangeReceipt(Document):
     observed_at: UtcMicros
 
     def _rules(self) -> Iterator[Fault]:
-        if (self.observed_target_uuid, self.observed_shadow_uuid) != (self.successor_uuid, self.predecessor_uuid):
-            yield broken("map-is-exchanged", "the observed map is not the exchanged one", "observed_target_uuid")
+        if (self.observed_target_uuid, self.observed_shadow_uuid) != (
+            self.successor_uuid,
+            self.predecessor_uuid,
+        ):
+            yield broken(
+                "map-is-exchanged", "the observed map is not the exchanged one", "observed_target_uuid"
+            )
         if self.predecessor_uuid == self.successor_uuid:
             yield broken("distinct-relations", "predecessor and successor are one table", "successor_uuid")
 
