@@ -59,9 +59,14 @@ class Client:
             self.run(sql, *values)
         return number_of(caught.value)
 
+    def at_server(self, sql: str) -> None:
+        """Run a statement about the server: SQL Server wants it in master, which the lab doesn't have."""
+        self.run(f"USE master; {sql}" if REAL else sql)
+
     def close(self) -> None:
-        """End the connection."""
-        self.connection.close()
+        """End the connection, once."""
+        if not self.connection.closed:
+            self.connection.close()
 
 
 def number_of(fault: Exception) -> int:
@@ -175,7 +180,7 @@ def login(sql: Client, connect: Callable[..., Client]) -> Iterator[Callable[[str
     if REAL:
         for name in made:
             sql.run(f"DROP USER {name}")
-            sql.run(f"DROP LOGIN {name}")
+            sql.at_server(f"DROP LOGIN {name}")
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_columns_tell_type_length_precision_and_scale(sql, schema) -> None:
     columns = ", ".join(f"c{number} {kind} NULL" for number, kind in enumerate(COLUMN_FACTS))
     sql.run(f"CREATE TABLE {schema}.t ({columns})")
     found = sql.rows(
-        "SELECT system_type_id, max_length, precision, scale FROM sys.columns "
+        "SELECT system_type_id, max_length, [precision], scale FROM sys.columns "
         f"WHERE object_id = OBJECT_ID('{schema}.t') ORDER BY column_id"
     )
     assert dict(zip(COLUMN_FACTS, found, strict=True)) == COLUMN_FACTS

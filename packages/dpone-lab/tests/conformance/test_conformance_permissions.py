@@ -133,7 +133,6 @@ def test_sessions_of_others_are_silently_invisible(sql, bob) -> None:
     assert bob.rows("SELECT session_id FROM sys.dm_exec_sessions WHERE is_user_process = 1") == [
         (bob.one("SELECT @@SPID"),)
     ]
-    sql.run("USE master")
     assert sql.one("SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE is_user_process = 1") >= 2
 
 
@@ -145,11 +144,10 @@ def test_transaction_views_raise_without_view_server_state(bob, view: str) -> No
 
 
 def test_view_server_state_opens_them(sql, bob) -> None:
-    sql.run("USE master")
-    sql.run(f"GRANT VIEW SERVER STATE TO {bob.user}")
+    sql.at_server(f"GRANT VIEW SERVER STATE TO {bob.user}")
     assert bob.one("SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'VIEW SERVER STATE')") == 1
     assert bob.one("SELECT COUNT(*) FROM sys.dm_tran_locks") >= 0
-    sql.run(f"REVOKE VIEW SERVER STATE TO {bob.user}")
+    sql.at_server(f"REVOKE VIEW SERVER STATE TO {bob.user}")
 
 
 def test_has_perms_by_name(sql, bob, table, schema) -> None:
