@@ -49,7 +49,9 @@ class BaselineInputs:
     utc_assurance: RuntimeAssuranceReceipt
 
 
-def adopt_baseline(services: BaselineServices, inputs: BaselineInputs, scope_family_id: str) -> BaselineAdoptionReceipt:
+def adopt_baseline(
+    services: BaselineServices, inputs: BaselineInputs, scope_family_id: str
+) -> BaselineAdoptionReceipt:
     """Observe, decide, store; the guard stands before the write.
 
     Equality of payload values between the engines is not claimed; inside ClickHouse the relation must hold every
@@ -58,7 +60,9 @@ def adopt_baseline(services: BaselineServices, inputs: BaselineInputs, scope_fam
     services.guard.require_allowed(services.activations.identity())
     proofs = inputs.proofs
     key = [column.name for column in proofs.key_template.columns]
-    sql = services.sql_server.observe(inputs.mssql_relation_id, proofs.writable_columns, key, proofs.event_time_column)
+    sql = services.sql_server.observe(
+        inputs.mssql_relation_id, proofs.writable_columns, key, proofs.event_time_column
+    )
     there = services.clickhouse.observe(
         inputs.clickhouse_relation_id, proofs.writable_columns, key, proofs.event_time_column
     )
