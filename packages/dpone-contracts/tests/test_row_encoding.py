@@ -62,7 +62,8 @@ def test_a_block_ends_after_8192_rows() -> None:
     [
         "float",
         "real",
-        "varbinary(8)",
+        "varbinary",
+        "binary(8)",
         "datetime2(7)",
         "datetime",
         "decimal(39,0)",
@@ -140,6 +141,7 @@ def values(source_type: str) -> st.SearchStrategy[RowValue]:
         "date": st.dates(),
         "datetime2(6)": st.datetimes(),
         "uniqueidentifier": st.uuids(),
+        "varbinary(max)": st.binary(max_size=9),
         "nvarchar(max)": st.text(
             alphabet=st.one_of(st.sampled_from("N|:\n0123456789-"), st.characters(codec="utf-8"))
         ),
@@ -147,7 +149,16 @@ def values(source_type: str) -> st.SearchStrategy[RowValue]:
     return st.one_of(st.none(), exact[source_type])
 
 
-TYPES = ("bit", "bigint", "decimal(38,9)", "date", "datetime2(6)", "uniqueidentifier", "nvarchar(max)")
+TYPES = (
+    "bit",
+    "bigint",
+    "decimal(38,9)",
+    "date",
+    "datetime2(6)",
+    "uniqueidentifier",
+    "nvarchar(max)",
+    "varbinary(max)",
+)
 
 
 @st.composite

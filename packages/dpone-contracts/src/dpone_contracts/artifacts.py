@@ -153,11 +153,17 @@ class SealedArtifactManifest(Document):
         seen: set[str] = set()
         for index, chunk in enumerate(self.chunks):
             if chunk.ordinal != index + 1:
-                yield broken("contiguous-ordinals", "ordinals count from 1 without a gap", "chunks", index, "ordinal")
+                yield broken(
+                    "contiguous-ordinals", "ordinals count from 1 without a gap", "chunks", index, "ordinal"
+                )
             if chunk.object_key in seen:
-                yield broken("one-key-a-chunk", "two chunks have the same object key", "chunks", index, "object_key")
+                yield broken(
+                    "one-key-a-chunk", "two chunks have the same object key", "chunks", index, "object_key"
+                )
             seen.add(chunk.object_key)
-            inside = chunk.object_key.startswith(f"{self.artifact_prefix}/") and _is_exact_key(chunk.object_key)
+            inside = chunk.object_key.startswith(f"{self.artifact_prefix}/") and _is_exact_key(
+                chunk.object_key
+            )
             if not inside:
                 reason = "outside the prefix, or with an empty, dot or backslash step"
                 yield lax("exact-key", reason, "chunks", index, "object_key")

@@ -8,9 +8,27 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, WithJsonSchema
 
 from dpone_contracts.canonical import Path, digest_checked
-from dpone_contracts.closure import NO_ACTIONS, REPLACEMENT, SOME_ACTIONS, Several, WorkflowClosure, WorkflowMode, by_mode, sorted_set
+from dpone_contracts.closure import (
+    NO_ACTIONS,
+    REPLACEMENT,
+    SOME_ACTIONS,
+    Several,
+    WorkflowClosure,
+    WorkflowMode,
+    by_mode,
+    sorted_set,
+)
 from dpone_contracts.document import Document, Fault, Part, broken, lax
-from dpone_contracts.scalars import Epoch, Identifier, ModelId, PodUid, Positive, Sha256Text, UtcMicros, WhenPresent
+from dpone_contracts.scalars import (
+    Epoch,
+    Identifier,
+    ModelId,
+    PodUid,
+    Positive,
+    Sha256Text,
+    UtcMicros,
+    WhenPresent,
+)
 
 _RECOVERY_FIELDS = ("recovery_plan_digest", "workflow_replacement_plan_sha256")
 _NO_RECOVERY = dict.fromkeys(_RECOVERY_FIELDS, False)
@@ -102,8 +120,10 @@ class AttemptContinuationReceipt(Document):
     clickhouse_quiescence_observation_sha256: Sha256Text
     engine_quiescence_receipt_sha256: Sha256Text
 
+    SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {"allOf": [{"properties": {"try_number": {"minimum": 2}}}]}
+
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digests of the two quiescence observations."""
         yield ("clickhouse_quiescence_observation_sha256",), clickhouse_quiescence_digest(plain)
         yield ("engine_quiescence_receipt_sha256",), engine_quiescence_digest(plain)
@@ -146,7 +166,9 @@ def engine_quiescence_digest(receipt: Mapping[str, Any]) -> str:
             "observed_at": receipt["verified_at"],
             "operation_id": receipt["operation_id"],
             "original_attempt_binding_sha256": receipt["original_attempt_binding_sha256"],
-            "original_attempt_termination_receipt_sha256": receipt["original_attempt_termination_receipt_sha256"],
+            "original_attempt_termination_receipt_sha256": receipt[
+                "original_attempt_termination_receipt_sha256"
+            ],
             "schema": "dpone.semantic-refresh-attempt-engine-quiescence.v1",
             "status": "VERIFIED",
             "workflow_execution_binding_sha256": receipt["workflow_execution_binding_sha256"],

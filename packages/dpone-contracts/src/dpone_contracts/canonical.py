@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import NoReturn, TypeAlias
 
-Json: TypeAlias = "None | bool | int | str | list[Json] | tuple[Json, ...] | dict[str, Json]"
+Json: TypeAlias = "bool | int | str | Sequence[Json] | Mapping[str, Json] | None"
 Path: TypeAlias = tuple[str | int, ...]
 
 INT64_MIN = -(2**63)
@@ -17,6 +19,7 @@ MAX_DEPTH = 64
 
 _MAX_DIGITS = 64
 _PLAIN_DIGITS = 18
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -35,10 +38,11 @@ class CanonicalError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The object that a JSON text holds, and the paths of its integers beyond 64 bits."""
+    """The object that a JSON text holds, its canonical text, and the paths of its integers beyond 64 bits."""
 
     value: dict[str, Json]
-    oversize: tuple[Path, ...]
+    text: str
+    oversize: tuple[Path, ...] = ()
 
 
 def show_path(path: Path) -> str:
@@ -68,7 +72,7 @@ def canonical_bytes(value: Json) -> bytes:
     are not text, lone surrogates, and Python types that only look like JSON (subclasses and enumeration members).
     """
     _check(value, ())
-    return encode_checked(value)
+    return encode_checked(value).encode("ascii")
 
 
 def digest_of(value: Json) -> str:
@@ -76,14 +80,34 @@ def digest_of(value: Json) -> str:
     return sha256_text(canonical_bytes(value))
 
 
-def encode_checked(value: Json) -> bytes:
-    """Encode a value that is known to be JSON, for instance because it was just decoded."""
-    return _ENCODER.encode(value).encode("ascii")
+def encode_checked(value: Json) -> str:
+    """Return the canonical text of a value that is known to be JSON, for instance because it was just decoded."""
+    return _ENCODER.encode(value)
 
 
 def digest_checked(value: Json) -> str:
     """Digest a value that is known to be JSON."""
-    return "sha256:" + sha256(_ENCODER.encode(value).encode("ascii")).hexdigest()
+    return digest_text(_ENCODER.encode(value))
+
+
+def digest_text(text: str) -> str:
+    """Digest a canonical text."""
+    return "sha256:" + sha256(text.encode("ascii")).hexdigest()
+
+
+def digest_without(value: Mapping[str, Json], text: str, *names: str) -> str:
+    """Digest an object without some of its fields; `text` is its canonical text.
+
+    A field is cut out of the text where it stands exactly once: a second place would be inside of a nested object.
+    """
+    for name in names:
+        if name in value:
+            field = f'"{name}":{_ENCODER.encode(value[name])},'
+            before, cut, after = text.partition(field)
+            if not cut or field[:-1] in after:
+                return digest_checked({key: item for key, item in value.items() if key not in names})
+            text = before + after
+    return digest_text(text)
 
 
 def decode(data: bytes) -> Decoded:
@@ -99,6 +123,21 @@ def decode(data: bytes) -> Decoded:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise CanonicalError((), "utf-8-json", f"byte {error.start} is not UTF-8") from None
+    try:
+        value = _PLAIN_DECODER.decode(text)
+        canonical = _ENCODER.encode(value)
+    except (_OddError, ValueError, RecursionError):
+        return _decode_carefully(text)
+    if type(value) is dict and _is_flat(text) and _repeats_no_key(text, canonical):
+        return Decoded(value, canonical)
+    return _decode_carefully(text, canonical)
+
+
+def _decode_carefully(text: str, canonical: str | None = None) -> Decoded:
+    """Decode what is not canonical text, or odd, with hooks that see every pair and number.
+
+    `canonical` is the encoding of the value, where it is known.
+    """
     odd = _Odd()
     try:
         value = odd.decoder.decode(text)
@@ -106,15 +145,44 @@ def decode(data: bytes) -> Decoded:
         reason = f"line {error.lineno} column {error.colno} is not JSON: {error.msg}"
         raise CanonicalError((), "utf-8-json", reason) from None
     except RecursionError:
-        raise CanonicalError((), "bounded-depth", f"nested deeper than {MAX_DEPTH} levels") from None
-    if type(value) is not dict:
-        if odd.seen:
-            _find(value, ())
-        raise CanonicalError((), "object-root", "the root is not an object")
-    if text.count("{") + text.count("[") > MAX_DEPTH and _deep(value):
-        raise CanonicalError((), "bounded-depth", f"nested deeper than {MAX_DEPTH} levels")
+        raise CanonicalError((), "bounded-depth", _TOO_DEEP) from None
+    if not _is_flat(text) and _deep(value):
+        raise CanonicalError((), "bounded-depth", _TOO_DEEP)
     oversize = tuple(_find(value, ())) if odd.seen else ()
-    return Decoded(value, oversize)
+    if type(value) is not dict:
+        raise CanonicalError((), "object-root", "the root is not an object")
+    return Decoded(value, canonical or _ENCODER.encode(value), oversize)
+
+
+def _repeats_no_key(text: str, canonical: str) -> bool:
+    """Tell that no key was dropped in decoding; a False only means that a careful look is needed.
+
+    Where no string holds a quote before a colon, and no blank stands between, each `":` ends one key.
+    """
+    if text == canonical:
+        return True
+    if '\\":' in canonical or '\\":' in text or _SPACED_COLON.search(text):
+        return False
+    return text.count('":') == canonical.count('":')
+
+
+class _OddError(Exception):
+    """The text holds a number that needs a careful look."""
+
+
+def _odd_number(_: str) -> NoReturn:
+    raise _OddError
+
+
+def _small_integer(text: str) -> int:
+    if len(text) > _PLAIN_DIGITS or text == "-0":
+        raise _OddError
+    return int(text)
+
+
+def _is_flat(text: str) -> bool:
+    """Tell from the number of brackets that a text cannot nest too deep."""
+    return text.count("{") + text.count("[") <= MAX_DEPTH
 
 
 class _Oversize(int):
@@ -179,7 +247,7 @@ class _Odd:
 def _find(value: object, path: Path) -> list[Path]:
     """Walk to what the hooks marked: raise the first refusal, return the paths of oversize integers."""
     if len(path) > MAX_DEPTH:
-        raise CanonicalError((), "bounded-depth", f"nested deeper than {MAX_DEPTH} levels")
+        raise CanonicalError((), "bounded-depth", _TOO_DEEP)
     match value:
         case _Refused(rule, reason):
             raise CanonicalError(path, rule, reason)
@@ -224,7 +292,7 @@ def _check(value: object, path: Path) -> None:
     elif kind is dict:
         assert isinstance(value, dict)
         if len(path) >= MAX_DEPTH:
-            _refuse((), "bounded-depth", f"nested deeper than {MAX_DEPTH} levels")
+            _refuse((), "bounded-depth", _TOO_DEEP)
         for key, item in value.items():
             if type(key) is not str:
                 _refuse(path, "text-keys", "a key is not text")
@@ -233,7 +301,7 @@ def _check(value: object, path: Path) -> None:
     elif kind is list or kind is tuple:
         assert isinstance(value, (list, tuple))
         if len(path) >= MAX_DEPTH:
-            _refuse((), "bounded-depth", f"nested deeper than {MAX_DEPTH} levels")
+            _refuse((), "bounded-depth", _TOO_DEEP)
         for index, item in enumerate(value):
             _check(item, (*path, index))
     elif isinstance(value, float):
@@ -247,3 +315,7 @@ def _refuse(path: Path, rule: str, reason: str) -> NoReturn:
 
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False)
+_SPACED_COLON = re.compile(r'"\s+:')
+_PLAIN_DECODER = json.JSONDecoder(
+    parse_float=_odd_number, parse_constant=_odd_number, parse_int=_small_integer
+)

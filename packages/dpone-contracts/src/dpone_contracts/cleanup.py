@@ -44,7 +44,9 @@ class ScratchCleanupReceipt(Document):
     SCHEMA: ClassVar[str] = "dpone.semantic-refresh-clickhouse-failed-scratch-cleanup-receipt.v1"
     DIGEST_FIELD: ClassVar[str] = "scratch_absence_evidence_sha256"
 
-    schema_id: Literal["dpone.semantic-refresh-clickhouse-failed-scratch-cleanup-receipt.v1"] = Field(alias="schema")
+    schema_id: Literal["dpone.semantic-refresh-clickhouse-failed-scratch-cleanup-receipt.v1"] = Field(
+        alias="schema"
+    )
     scratch_absence_evidence_sha256: Sha256Text
     workflow_execution_id: CleanupIdentifier
     workflow_execution_binding_sha256: Sha256Text
@@ -60,10 +62,14 @@ class ScratchCleanupReceipt(Document):
         if shadow.name == staging.name:
             yield lax("distinct-relations", "shadow and staging are one relation", "relations", 1, "name")
         if shadow.expected_uuid is not None and shadow.expected_uuid == staging.expected_uuid:
-            yield lax("distinct-relations", "shadow and staging are one relation", "relations", 1, "expected_uuid")
-        for index, relation in enumerate(self.relations):
-            if relation.expected_uuid == self.target_uuid:
-                yield lax("target-is-not-scratch", "scratch is the target", "relations", index, "expected_uuid")
+            yield lax(
+                "distinct-relations", "shadow and staging are one relation", "relations", 1, "expected_uuid"
+            )
+        for index, expected in enumerate((shadow.expected_uuid, staging.expected_uuid)):
+            if expected == self.target_uuid:
+                yield lax(
+                    "target-is-not-scratch", "scratch is the target", "relations", index, "expected_uuid"
+                )
 
 
 class ReleasedAllocation(Part):
@@ -92,12 +98,18 @@ class ResourceAllocationClosure(Part):
     workflow_execution_binding_sha256: Sha256Text
     operation_id: Sha256Text
     allocations: Annotated[
-        tuple[ReleasedAllocation, ReleasedAllocation, ReleasedAllocation, ReleasedAllocation, ReleasedAllocation],
+        tuple[
+            ReleasedAllocation, ReleasedAllocation, ReleasedAllocation, ReleasedAllocation, ReleasedAllocation
+        ],
         Field(
             strict=False,
             json_schema_extra={
                 "allOf": [
-                    {"prefixItems": [{"properties": {"resource_kind": {"const": kind}}} for kind in RESOURCE_KINDS]}
+                    {
+                        "prefixItems": [
+                            {"properties": {"resource_kind": {"const": kind}}} for kind in RESOURCE_KINDS
+                        ]
+                    }
                 ]
             },
         ),
@@ -107,11 +119,15 @@ class ResourceAllocationClosure(Part):
         for index, (allocation, kind) in enumerate(zip(self.allocations, RESOURCE_KINDS, strict=True)):
             at = ("allocations", index)
             if allocation.resource_kind != kind:
-                yield broken("five-allocations", f"the allocation in this place is {kind}", *at, "resource_kind")
+                yield broken(
+                    "five-allocations", f"the allocation in this place is {kind}", *at, "resource_kind"
+                )
             for name in ("reservation_id", "workflow_execution_binding_sha256", "operation_id"):
                 if getattr(allocation, name) != getattr(self, name):
                     yield lax("one-operation", "differs from the closure that holds it", *at, name)
-            wanted = allocation_id(allocation.operation_id, allocation.reservation_id, allocation.resource_kind)
+            wanted = allocation_id(
+                allocation.operation_id, allocation.reservation_id, allocation.resource_kind
+            )
             if allocation.allocation_id != wanted:
                 yield lax("allocation-identity", "not the id of this allocation", *at, "allocation_id")
 
@@ -143,7 +159,7 @@ class CleanupAcknowledgement(Document):
     resource_allocation_closure_sha256: Sha256Text
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digests of the two nested proofs."""
         scratch = plain["scratch_absence_evidence"]
         yield from nested(ScratchCleanupReceipt, scratch, "scratch_absence_evidence")
@@ -155,10 +171,14 @@ class CleanupAcknowledgement(Document):
         """Repeat and compute the nested digests where they are absent."""
         scratch = plain["scratch_absence_evidence"]
         plain.setdefault("scratch_absence_evidence_sha256", scratch["scratch_absence_evidence_sha256"])
-        plain.setdefault("resource_allocation_closure_sha256", digest_checked(plain["resource_allocation_closure"]))
+        plain.setdefault(
+            "resource_allocation_closure_sha256", digest_checked(plain["resource_allocation_closure"])
+        )
 
     def _rules(self) -> Iterator[Fault]:
         scratch, closure = self.scratch_absence_evidence, self.resource_allocation_closure
         for name in ("operation_id", "workflow_execution_binding_sha256"):
             if getattr(closure, name) != getattr(scratch, name):
-                yield lax("one-operation", "differs from the scratch proof", "resource_allocation_closure", name)
+                yield lax(
+                    "one-operation", "differs from the scratch proof", "resource_allocation_closure", name
+                )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import Field
@@ -40,19 +41,28 @@ class WorkflowClosure(Document):
                 yield broken("equal-closures", "differs from selected_mutating_node_ids", name)
         replacing = self.workflow_mode == REPLACEMENT
         if self.replacement_action_ids != (selected if replacing else ()):
-            reason = "a replacement acts on every selected model" if replacing else "only a replacement has actions"
+            reason = (
+                "a replacement acts on every selected model"
+                if replacing
+                else "only a replacement has actions"
+            )
             yield broken("equal-closures", reason, "replacement_action_ids")
 
 
 def sorted_set(items: Sequence[Any], *path: str | int) -> Iterator[Fault]:
     """Yield a fault unless the items are sorted and unique."""
-    if any(left >= right for left, right in zip(items, items[1:], strict=False)):
+    if any(left >= right for left, right in pairwise(items)):
         yield broken("sorted-set", "a set is a sorted array without repetition", *path)
 
 
 def by_mode(field: str, cases: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Say in a schema what each value of a mode field requires."""
-    return {"oneOf": [{**case, "properties": {field: {"const": mode}, **case.get("properties", {})}} for mode, case in cases.items()]}
+    return {
+        "oneOf": [
+            {**case, "properties": {field: {"const": mode}, **case.get("properties", {})}}
+            for mode, case in cases.items()
+        ]
+    }
 
 
 NO_ACTIONS: Final[Mapping[str, Any]] = {"replacement_action_ids": {"maxItems": 0}}

@@ -12,7 +12,14 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Any, ClassVar, Self, TypeAlias, assert_never, cast
 
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError, ValidationInfo, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import CoreSchema, ErrorDetails
 
 from dpone_contracts.canonical import (
@@ -23,6 +30,7 @@ from dpone_contracts.canonical import (
     canonical_bytes,
     decode,
     digest_checked,
+    digest_without,
     encode_checked,
     show_path,
 )
@@ -88,13 +96,17 @@ def lax(rule: str, reason: str, *path: str | int) -> Fault:
 class Part(BaseModel):
     """A closed piece of a document; `_rules` yields what does not hold between its fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, protected_namespaces=())
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, defer_build=True, protected_namespaces=()
+    )
 
     SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {}
     """What a JSON Schema can say of the rules between fields: merged into the generated schema."""
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
         """Add what a schema can say of the rules."""
         described = handler(schema)
         handler.resolve_ref_schema(described).update(cls.SCHEMA_RULES)
@@ -143,20 +155,24 @@ class Document(Part):
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Load a stored document of this kind; raises DocumentError unless it is valid."""
-        return _admit(load_document(data, expected=cls))
+        return cast("Self", _admit(load_document(data, expected=cls)))
 
     @classmethod
     def from_plain(cls, plain: dict[str, Json]) -> Self:
         """Take a decoded document of this kind; raises DocumentError unless it is valid."""
-        return _admit(_judge(cls, Decoded(plain, ()), encode_checked(plain)))
+        text = encode_checked(plain)
+        return cast("Self", _admit(_judge(cls, Decoded(plain, text), text.encode("ascii"))))
 
     @classmethod
     def derive(cls, plain: dict[str, Any]) -> None:
         """Fill in digests that follow from other fields and are absent from `plain`."""
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-        """Yield where a digest stands that follows from other fields, and what it must be."""
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
+        """Yield where a digest stands that follows from other fields, and what it must be.
+
+        `text` is the canonical text of `plain`.
+        """
         yield from ()
 
     @property
@@ -166,7 +182,7 @@ class Document(Part):
 
     def to_bytes(self) -> bytes:
         """Return the canonical bytes of the whole document, own digest included."""
-        return encode_checked(self.to_plain())
+        return encode_checked(self.to_plain()).encode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +248,7 @@ def document_class(schema: object) -> type[Document] | None:
 
 def nested(kind: type[Document], plain: Mapping[str, Any], *at: str | int) -> Iterator[tuple[Path, str]]:
     """Yield the digests of a document that stands inside another at path `at`."""
-    for path, wanted in _digests(kind, plain):
+    for path, wanted in _digests(kind, plain, encode_checked(plain)):
         yield (*at, *path), wanted
 
 
@@ -248,9 +264,9 @@ def at_path(plain: Any, path: Path) -> Any:
     return plain
 
 
-def _digests(kind: type[Document], plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    yield from kind.derived(plain)
-    yield (kind.DIGEST_FIELD,), digest_checked(without(plain, kind.DIGEST_FIELD))
+def _digests(kind: type[Document], plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
+    yield from kind.derived(plain, text)
+    yield (kind.DIGEST_FIELD,), digest_without(plain, text, kind.DIGEST_FIELD)
 
 
 def _judge(kind: type[Document], decoded: Decoded, received: bytes) -> Loaded:
@@ -272,25 +288,32 @@ def _judge(kind: type[Document], decoded: Decoded, received: bytes) -> Loaded:
             faults = _faults(kind, error) + faults
     unreadable = [fault for fault in faults if not fault.readable]
     if not unreadable:
-        unreadable = _wrong_digests(kind, plain)
+        unreadable = _wrong_digests(kind, plain, decoded.text)
     if unreadable:
         return Refused(kind.SCHEMA, (*unreadable, *(fault for fault in faults if fault.readable)), received)
     if faults:
-        return Inadmissible(kind.SCHEMA, cast("str", plain[kind.DIGEST_FIELD]), tuple(faults), plain, received)
+        return Inadmissible(
+            kind.SCHEMA, cast("str", plain[kind.DIGEST_FIELD]), tuple(faults), plain, received
+        )
     assert document is not None
     return Valid(document, received)
 
 
-def _wrong_digests(kind: type[Document], plain: Mapping[str, Any]) -> list[Fault]:
+def _wrong_digests(kind: type[Document], plain: Mapping[str, Any], text: str) -> list[Fault]:
     reason = "not the digest of its subject"
     return [
-        Fault(path, "own-digest" if path[-1] == kind.DIGEST_FIELD else "derived-digest", reason, DocumentCode.DIGEST)
-        for path, wanted in _digests(kind, plain)
+        Fault(
+            path,
+            "own-digest" if path[-1] == kind.DIGEST_FIELD else "derived-digest",
+            reason,
+            DocumentCode.DIGEST,
+        )
+        for path, wanted in _digests(kind, plain, text)
         if at_path(plain, path) != wanted
     ]
 
 
-def _admit(loaded: Loaded) -> Any:
+def _admit(loaded: Loaded) -> Document:
     match loaded:
         case Valid(document):
             return document
@@ -377,7 +400,10 @@ def _stripped(plain: Any, unknown: list[Path]) -> Any:
     if not unknown:
         return plain
     here = {path[0] for path in unknown if len(path) == 1}
-    below = {step: [path[1:] for path in unknown if path[0] == step and len(path) > 1] for step in {p[0] for p in unknown}}
+    below = {
+        step: [path[1:] for path in unknown if path[0] == step and len(path) > 1]
+        for step in {p[0] for p in unknown}
+    }
     if type(plain) is dict:
         return {key: _stripped(item, below.get(key, [])) for key, item in plain.items() if key not in here}
     return [_stripped(item, below.get(index, [])) for index, item in enumerate(plain)]

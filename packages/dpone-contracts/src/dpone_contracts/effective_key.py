@@ -6,12 +6,14 @@ time*). Everything else, text, floats, nullable, widened or rescaled types, has 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
-from dpone_contracts.canonical import digest_checked
+from dpone_contracts.canonical import digest_checked, encode_checked
 from dpone_contracts.document import Fault, Part, broken, lax, without
 from dpone_contracts.scalars import Identifier, OnlyFalse, Sha256Text, WhenPresent
 
@@ -85,8 +87,8 @@ class EffectiveKeyColumn(Part):
     """One key column of a plan, in key order."""
 
     name: Identifier
-    source_type: Identifier
-    target_type: Identifier
+    source_type: str
+    target_type: str
     mapping: MappingLabel
     nullable: OnlyFalse
     domain_min: Annotated[str | None, WhenPresent] = None
@@ -117,8 +119,12 @@ class EffectiveKeyColumn(Part):
             ),
             {
                 "properties": {
-                    "source_type": {"pattern": r"^decimal\((?:[1-9]|[12][0-9]|3[0-8]),(?:0|[1-9][0-9]?)\)(?![\s\S])"},
-                    "target_type": {"pattern": r"^Decimal\((?:[1-9]|[12][0-9]|3[0-8]),(?:0|[1-9][0-9]?)\)(?![\s\S])"},
+                    "source_type": {
+                        "pattern": r"^decimal\((?:[1-9]|[12][0-9]|3[0-8]),(?:0|[1-9][0-9]?)\)(?![\s\S])"
+                    },
+                    "target_type": {
+                        "pattern": r"^Decimal\((?:[1-9]|[12][0-9]|3[0-8]),(?:0|[1-9][0-9]?)\)(?![\s\S])"
+                    },
                     "mapping": {"const": "decimal_exact"},
                     "domain_min": False,
                     "domain_max": False,
@@ -141,7 +147,9 @@ class EffectiveKeyColumn(Part):
             yield broken("admitted-pair", "a type that cannot be an effective key", "source_type")
             return
         if self.target_type != pair.target_type:
-            yield broken("admitted-pair", f"{pair.source_type} is admitted as {pair.target_type} only", "target_type")
+            yield broken(
+                "admitted-pair", f"{pair.source_type} is admitted as {pair.target_type} only", "target_type"
+            )
         if self.mapping != pair.mapping:
             yield broken("admitted-pair", f"the mapping of {pair.source_type} is {pair.mapping}", "mapping")
         lowest, highest = pair.domain or (None, None)
@@ -150,7 +158,9 @@ class EffectiveKeyColumn(Part):
         if self.domain_max != highest:
             yield broken("key-domain", f"the domain of {pair.source_type} is part of its pair", "domain_max")
         if pair.needs_utc_assurance != (self.utc_assurance_sha256 is not None):
-            yield broken("utc-assurance", "datetime2(6), and no other type, needs one", "utc_assurance_sha256")
+            yield broken(
+                "utc-assurance", "datetime2(6), and no other type, needs one", "utc_assurance_sha256"
+            )
 
 
 def key_column(name: str, source_type: str, *, utc_assurance_sha256: str | None = None) -> dict[str, Any]:
@@ -173,11 +183,23 @@ def key_column(name: str, source_type: str, *, utc_assurance_sha256: str | None 
 
 def mapping_digest(columns: Sequence[Mapping[str, Any]]) -> str:
     """Digest the mapping: the columns exactly as a plan has them, in plan order."""
-    return digest_checked({"columns": list(columns), "schema": MAPPING_SCHEMA})
+    return _key_digests(encode_checked(columns))[0]
 
 
 def template_digest(columns: Sequence[Mapping[str, Any]]) -> str:
     """Digest the template: the columns without the receipts that one deployment holds for them."""
+    return _key_digests(encode_checked(columns))[1]
+
+
+def key_digests(columns: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return the digests of mapping and template of a key."""
+    return _key_digests(encode_checked(columns))
+
+
+@lru_cache(maxsize=256)
+def _key_digests(text: str) -> tuple[str, str]:
+    """Digest a key once for all the days that have it; `text` is the canonical text of its columns."""
+    columns = json.loads(text)
     described = [
         {
             **without(column, "utc_assurance_sha256"),
@@ -185,18 +207,24 @@ def template_digest(columns: Sequence[Mapping[str, Any]]) -> str:
         }
         for column in columns
     ]
-    return digest_checked({"columns": described, "schema": TEMPLATE_SCHEMA})
+    return (
+        digest_checked({"columns": columns, "schema": MAPPING_SCHEMA}),
+        digest_checked({"columns": described, "schema": TEMPLATE_SCHEMA}),
+    )
 
 
 def key_rules(columns: Sequence[EffectiveKeyColumn], event_time_column: str) -> Iterator[Fault]:
     """Yield what does not hold of a key as a whole: distinct names, and event time among them."""
     names = [column.name for column in columns]
-    if len(set(names)) != len(names):
-        yield broken("unique-names", "a key column occurs twice", "effective_key_columns")
-    elif len({name.casefold() for name in names}) != len(names):
-        yield lax("unique-names", "two key columns differ in case only", "effective_key_columns")
+    if len({name.casefold() for name in names}) != len(names):
+        fault = lax if len(set(names)) == len(names) else broken
+        yield fault(
+            "unique-names", "two key columns have one name (case does not count)", "effective_key_columns"
+        )
     event_time = next((column for column in columns if column.name == event_time_column), None)
     if event_time is None:
         yield broken("event-time-is-key", "the event-time column is not a key column", "event_time_column")
     elif not event_time.pair.is_event_time:
-        yield broken("event-time-is-key", "the event-time column is neither date nor datetime2(6)", "event_time_column")
+        yield broken(
+            "event-time-is-key", "the event-time column is neither date nor datetime2(6)", "event_time_column"
+        )

@@ -96,7 +96,7 @@ def collation_admitted(sql_server: str, collation: str) -> bool:
 def _timestamp(sql_server: str, scale: int) -> PayloadType:
     fraction = f".{'9' * scale}" if scale else ""
     zeros = f".{'0' * scale}" if scale else ""
-    unit = "MILLIS" if scale <= 3 else "MICROS"  # noqa: PLR2004 - digits of a millisecond
+    unit = "MILLIS" if scale <= 3 else "MICROS"
     return PayloadType(
         sql_server,
         f"INT64 (TIMESTAMP {unit} UTC)",
@@ -108,7 +108,7 @@ def _timestamp(sql_server: str, scale: int) -> PayloadType:
 
 def _bits(precision: int) -> int:
     """Return the bits of a signed integer of so many decimal digits."""
-    return (10**precision - 1).bit_length() + 1
+    return int(10**precision - 1).bit_length() + 1
 
 
 def _fits(length: str, longest: int) -> bool:
@@ -125,18 +125,20 @@ class WritableColumn(Part):
     writable_role: Literal["EFFECTIVE_KEY", "EFFECTIVE_KEY_EVENT_TIME", "MUTABLE_VALUE"]
 
     def _rules(self) -> Iterator[Fault]:
-        if self.writable_role == "MUTABLE_VALUE":
-            kind = payload_type(self.source_type)
-            wanted = kind and kind.target_type(nullable=self.nullable)
-        else:
-            pair = key_pair(self.source_type)
-            wanted = pair and pair.target_type
-            if self.nullable:
-                yield lax("admitted-pair", "a key column is nullable", "nullable")
+        wanted = self._target_type()
+        if self.writable_role != "MUTABLE_VALUE" and self.nullable:
+            yield lax("admitted-pair", "a key column is nullable", "nullable")
         if wanted is None:
             yield lax("admitted-pair", "not an admitted type of this role", "source_type")
         elif self.target_type != wanted:
             yield lax("admitted-pair", f"{self.source_type} is admitted as {wanted} only", "target_type")
+
+    def _target_type(self) -> str | None:
+        if self.writable_role == "MUTABLE_VALUE":
+            kind = payload_type(self.source_type)
+            return None if kind is None else kind.target_type(nullable=self.nullable)
+        pair = key_pair(self.source_type)
+        return None if pair is None else pair.target_type
 
 
 def writable_schema_digest(columns: Sequence[Mapping[str, Any]]) -> str:

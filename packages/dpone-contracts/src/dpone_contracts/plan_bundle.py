@@ -242,7 +242,7 @@ class PlanBundle(Document):
     targets: Several[PlanTarget]
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digests of all nested documents, and those that join targets to plans."""
         yield from nested(WorkflowPlan, plain["workflow_plan"], "workflow_plan")
         if "workflow_replacement_plan" in plain:
@@ -281,7 +281,9 @@ class PlanBundle(Document):
             yield lax("plans-cover-models", "one plan a selected model, sorted by model", "operation_plans")
         if tuple(target.model_unique_id for target in self.targets) != models:
             yield lax("targets-cover-models", "one target a selected model, sorted by model", "targets")
-        if self.run_guard_closure.resource_guard_ids != tuple(sorted(t.target_resource_id for t in self.targets)):
+        if self.run_guard_closure.resource_guard_ids != tuple(
+            sorted(t.target_resource_id for t in self.targets)
+        ):
             yield lax("guards-cover-targets", "one guard a target", "run_guard_closure", "resource_guard_ids")
         replacement = self.workflow_replacement_plan
         if (workflow.workflow_mode == REPLACEMENT) != (replacement is not None):
@@ -294,7 +296,13 @@ class PlanBundle(Document):
             if (ref := refs.get(plan.model_unique_id)) is not None:
                 for name in ("operation_id", "operation_plan_sha256"):
                     if getattr(ref, name) != getattr(plan, name):
-                        yield lax("plan-is-referenced", "not the plan that the workflow names", "operation_plans", index, name)
+                        yield lax(
+                            "plan-is-referenced",
+                            "not the plan that the workflow names",
+                            "operation_plans",
+                            index,
+                            name,
+                        )
             for name, wanted in (
                 ("release_id", self.release_deployment_authority.release_id),
                 ("deployment_id", self.release_deployment_authority.deployment_id),
@@ -336,10 +344,20 @@ def _target_rules(index: int, target: PlanTarget, plan: OperationPlan) -> Iterat
         reason = "differs from the assurance of the key"
         yield lax("target-of-plan", reason, "targets", index, "utc_semantics_assurance_receipt_sha256")
     keys = [
-        (c.name, c.source_type, c.target_type) for c in target.writable_columns if c.writable_role != "MUTABLE_VALUE"
+        (c.name, c.source_type, c.target_type)
+        for c in target.writable_columns
+        if c.writable_role != "MUTABLE_VALUE"
     ]
     if sorted(keys) != sorted((c.name, c.source_type, c.target_type) for c in plan.effective_key_columns):
-        yield lax("target-of-plan", "the key columns are not those of the plan", "targets", index, "writable_columns")
+        yield lax(
+            "target-of-plan",
+            "the key columns are not those of the plan",
+            "targets",
+            index,
+            "writable_columns",
+        )
     event_times = [c.name for c in target.writable_columns if c.writable_role == "EFFECTIVE_KEY_EVENT_TIME"]
     if event_times != [plan.event_time_column]:
-        yield lax("target-of-plan", "the event time is not that of the plan", "targets", index, "writable_columns")
+        yield lax(
+            "target-of-plan", "the event time is not that of the plan", "targets", index, "writable_columns"
+        )

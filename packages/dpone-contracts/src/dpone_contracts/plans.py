@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from dpone_contracts.canonical import Path, digest_checked
+from dpone_contracts.canonical import Path, digest_checked, digest_without
 from dpone_contracts.closure import (
     NO_ACTIONS,
     REPLACEMENT,
@@ -19,8 +19,17 @@ from dpone_contracts.closure import (
     sorted_set,
 )
 from dpone_contracts.document import Document, Fault, Part, broken, lax, without
-from dpone_contracts.effective_key import EffectiveKeyColumn, key_rules, mapping_digest, template_digest
-from dpone_contracts.scalars import Epoch, Identifier, ModelId, Positive, Sha256Text, Text, UtcDay, WhenPresent
+from dpone_contracts.effective_key import EffectiveKeyColumn, key_digests, key_rules
+from dpone_contracts.scalars import (
+    Epoch,
+    Identifier,
+    ModelId,
+    Positive,
+    Sha256Text,
+    Text,
+    UtcDay,
+    WhenPresent,
+)
 from dpone_contracts.scope import scope_rules
 
 _REPLACEMENT_FIELDS = ("replaces_failed_operation_id", "replacement_reason", "replacement_ordinal")
@@ -51,7 +60,9 @@ class OperationPlan(Document):
     scope_predecessor_operation_id: Annotated[Sha256Text | None, WhenPresent] = None
     target_predecessor_generation_id: Sha256Text
     event_time_column: Identifier
-    effective_key_columns: Several[EffectiveKeyColumn]
+    effective_key_columns: Several[EffectiveKeyColumn] = Field(
+        json_schema_extra={"contains": {"properties": {"source_type": {"enum": ["date", "datetime2(6)"]}}}}
+    )
     effective_key_template_sha256: Sha256Text
     effective_key_mapping_sha256: Sha256Text
     mutation_order: Annotated[tuple[Literal["UPDATE"], Literal["INSERT"]], Field(strict=False)]
@@ -83,19 +94,19 @@ class OperationPlan(Document):
     )
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digests of the key and the operation's identity."""
-        columns = plain["effective_key_columns"]
-        yield ("effective_key_template_sha256",), template_digest(columns)
-        yield ("effective_key_mapping_sha256",), mapping_digest(columns)
-        yield ("operation_id",), operation_id(plain)
+        mapping, template = key_digests(plain["effective_key_columns"])
+        yield ("effective_key_template_sha256",), template
+        yield ("effective_key_mapping_sha256",), mapping
+        yield ("operation_id",), digest_without(plain, text, "operation_id", "operation_plan_sha256")
 
     @classmethod
     def derive(cls, plain: dict[str, Any]) -> None:
         """Compute key digests and operation id where they are absent."""
-        columns = plain["effective_key_columns"]
-        plain.setdefault("effective_key_template_sha256", template_digest(columns))
-        plain.setdefault("effective_key_mapping_sha256", mapping_digest(columns))
+        mapping, template = key_digests(plain["effective_key_columns"])
+        plain.setdefault("effective_key_template_sha256", template)
+        plain.setdefault("effective_key_mapping_sha256", mapping)
         plain.setdefault("operation_id", operation_id(plain))
 
     def _rules(self) -> Iterator[Fault]:
@@ -105,7 +116,11 @@ class OperationPlan(Document):
         replay = self.operation_kind == "complete_scope_replay"
         if self.operation_kind == REPLACEMENT:
             if missing := [name for name in _REPLACEMENT_FIELDS if name not in replacing]:
-                yield broken("replacement-lineage", "a replacement names failed operation, reason and ordinal", missing[0])
+                yield broken(
+                    "replacement-lineage",
+                    "a replacement names failed operation, reason and ordinal",
+                    missing[0],
+                )
         elif replacing:
             yield broken("replacement-lineage", "only a replacement names what it replaces", replacing[0])
         if replay != (self.scope_predecessor_operation_id is not None):
@@ -213,9 +228,13 @@ class WorkflowReplacementPlan(WorkflowClosure):
     recovery_plan_digest: Sha256Text
     replacement_actions: Several[ReplacementAction]
 
+    SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {"allOf": [{"properties": SOME_ACTIONS}]}
+
     def _rules(self) -> Iterator[Fault]:
         yield from super()._rules()
         actions = tuple(action.action_id for action in self.replacement_actions)
         yield from sorted_set(actions, "replacement_actions")
         if actions != self.replacement_action_ids:
-            yield broken("actions-cover-models", "one action a replacement_action_id, sorted", "replacement_actions")
+            yield broken(
+                "actions-cover-models", "one action a replacement_action_id, sorted", "replacement_actions"
+            )

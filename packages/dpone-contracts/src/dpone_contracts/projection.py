@@ -24,7 +24,9 @@ class ProjectedTask(Part):
     """One Airflow task with static identity only; model and operation are null for the gate and the summary."""
 
     task_id: Identifier
-    task_kind: Literal["DBT_BUILD_TEST_GATE", "CLICKHOUSE_PREPARE", "CLICKHOUSE_COMMIT", "DURABLE_WORKFLOW_SUMMARY"]
+    task_kind: Literal[
+        "DBT_BUILD_TEST_GATE", "CLICKHOUSE_PREPARE", "CLICKHOUSE_COMMIT", "DURABLE_WORKFLOW_SUMMARY"
+    ]
     trigger_rule: Literal["all_success", "all_done"]
     upstream_task_ids: Annotated[tuple[Identifier, ...], Field(strict=False)]
     model_unique_id: ModelId | None
@@ -107,7 +109,7 @@ class DagProjection(Document):
     template_pack_fingerprint: Sha256Text
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digests of everything nested, and where they are repeated."""
         bundle, topology, template = plain["plan_bundle"], plain["topology"], plain["template_pack"]
         yield from nested(PlanBundle, bundle, "plan_bundle")
@@ -152,25 +154,41 @@ class DagProjection(Document):
                 yield broken("one-identity", "differs from the plan bundle's", name)
         for name in ("pre_release_bundle_sha256", "package_artifacts_sha256"):
             if getattr(template, name) != getattr(self, name):
-                yield lax("one-identity", "differs from the projection's", "template_pack", "semantic_refresh", name)
+                yield lax(
+                    "one-identity", "differs from the projection's", "template_pack", "semantic_refresh", name
+                )
         operations = {plan.model_unique_id: plan.operation_id for plan in bundle.operation_plans}
         if self.operation_ids_by_model != operations:
-            yield broken("operations-of-bundle", "not the operations of the plan bundle", "operation_ids_by_model")
+            yield broken(
+                "operations-of-bundle", "not the operations of the plan bundle", "operation_ids_by_model"
+            )
         if set(self.topology.model_unique_ids) != operations.keys():
-            yield broken("operations-of-bundle", "not the models of the plan bundle", "topology", "model_unique_ids")
+            yield broken(
+                "operations-of-bundle", "not the models of the plan bundle", "topology", "model_unique_ids"
+            )
         elif (path := _first_difference(self.task_projection.to_plain(), self._expected_tasks())) is not None:
-            yield broken("tasks-follow-topology", "not the task that the topology gives", "task_projection", *path)
+            yield broken(
+                "tasks-follow-topology", "not the task that the topology gives", "task_projection", *path
+            )
         if template.topology.to_plain() != self.topology.to_plain():
-            yield broken("one-topology", "differs from the projection's", "template_pack", "semantic_refresh", "topology")
+            yield broken(
+                "one-topology",
+                "differs from the projection's",
+                "template_pack",
+                "semantic_refresh",
+                "topology",
+            )
         workflow = bundle.workflow_plan.workflow_name
-        for wanted, found, *path in (
-            (workflow, self.topology.workflow_name, "topology", "workflow_name"),
-            (workflow, self.template_pack.dbt_execution_pack.workflow_id, "template_pack", "dbt_execution_pack", "workflow_id"),
-            (f"semantic__{workflow}", self.template_pack.workload.workload_id, "template_pack", "workload", "workload_id"),
-        ):
-            if found != wanted:
-                yield lax("one-workflow", "names another workflow", *path)
-        published = self.template_pack.dbt_execution_pack.selection_lock.publish_model_unique_ids
+        pack = self.template_pack.dbt_execution_pack
+        if self.topology.workflow_name != workflow:
+            yield lax("one-workflow", "names another workflow", "topology", "workflow_name")
+        if pack.workflow_id != workflow:
+            yield lax(
+                "one-workflow", "names another workflow", "template_pack", "dbt_execution_pack", "workflow_id"
+            )
+        if self.template_pack.workload.workload_id != f"semantic__{workflow}":
+            yield lax("one-workflow", "names another workflow", "template_pack", "workload", "workload_id")
+        published = pack.selection_lock.publish_model_unique_ids
         if set(published) != operations.keys():
             at = ("template_pack", "dbt_execution_pack", "selection_lock", "publish_model_unique_ids")
             yield lax("operations-of-bundle", "not the models of the plan bundle", *at)

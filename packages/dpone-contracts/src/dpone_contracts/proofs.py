@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -21,6 +21,9 @@ from dpone_contracts.scalars import (
 )
 
 ProofStatus: TypeAlias = Literal["PROVEN", "NONCONFORMANT", "UNVERIFIED"]
+
+
+_PROVEN: Final[Mapping[str, Any]] = {"properties": {"status": {"const": "PROVEN"}}}
 
 
 class ModelDefinitionProof(Document):
@@ -61,6 +64,16 @@ class MutationClosure(Document):
     selected_read_only_node_ids: Many[NodeId] = Field(json_schema_extra=UNIQUE)
     unclassified_mutating_node_ids: Many[NodeId] = Field(json_schema_extra=UNIQUE)
 
+    SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {
+        "if": _PROVEN,
+        "then": {
+            "properties": {
+                "unclassified_mutating_node_ids": {"maxItems": 0},
+                "selected_mutating_node_ids": {"items": {"pattern": r"^model\."}},
+            }
+        },
+    }
+
     def _rules(self) -> Iterator[Fault]:
         for name in (
             "selectors",
@@ -72,9 +85,13 @@ class MutationClosure(Document):
             yield from sorted_set(getattr(self, name), name)
         mutating, reading = set(self.selected_mutating_node_ids), set(self.selected_read_only_node_ids)
         if mutating & reading:
-            yield broken("one-class-a-node", "a node is both mutating and read-only", "selected_read_only_node_ids")
+            yield broken(
+                "one-class-a-node", "a node is both mutating and read-only", "selected_read_only_node_ids"
+            )
         if mutating | reading != set(self.selected_node_ids):
-            yield broken("classes-cover-selection", "the two classes are not the selection", "selected_node_ids")
+            yield broken(
+                "classes-cover-selection", "the two classes are not the selection", "selected_node_ids"
+            )
         if not set(self.unclassified_mutating_node_ids) <= mutating:
             reason = "an unclassified node is not among the mutating ones"
             yield broken("unclassified-is-mutating", reason, "unclassified_mutating_node_ids")
@@ -161,9 +178,16 @@ class ReadDependencyProof(Document):
     base_relation_object_ids: Annotated[Many[Positive], Field(json_schema_extra=UNIQUE)]
     dependency_edges: Annotated[Many[DependencyEdge], Field(json_schema_extra=UNIQUE)]
 
+    SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {
+        "if": _PROVEN,
+        "then": {"properties": {"base_relation_object_ids": {"minItems": 1}}},
+    }
+
     def _rules(self) -> Iterator[Fault]:
         yield from sorted_set(self.base_relation_object_ids, "base_relation_object_ids")
-        edges = [(edge.from_object_id, edge.to_object_id, edge.dependency_kind) for edge in self.dependency_edges]
+        edges = [
+            (edge.from_object_id, edge.to_object_id, edge.dependency_kind) for edge in self.dependency_edges
+        ]
         yield from sorted_set(edges, "dependency_edges")
         if len(edges) > self.max_edges:
             yield broken("edge-budget", "more edges than max_edges", "dependency_edges")
@@ -182,11 +206,15 @@ class ReadDependencyProof(Document):
             if edge.from_object_id == edge.to_object_id:
                 yield lax("acyclic", "an object depends on itself", "dependency_edges", index)
             if at_end and edge.to_object_id not in bases:
-                yield lax("bases-listed", "leads to a base table that is not listed", "dependency_edges", index)
+                yield lax(
+                    "bases-listed", "leads to a base table that is not listed", "dependency_edges", index
+                )
             if at_end and edge.to_object_id in sources:
                 yield lax("bases-end", "a base table depends on nothing", "dependency_edges", index)
             if not at_end and edge.to_object_id in bases:
-                yield lax("bases-end", "an object is both a module and a base table", "dependency_edges", index)
+                yield lax(
+                    "bases-end", "an object is both a module and a base table", "dependency_edges", index
+                )
         depth = longest_path([(edge.from_object_id, edge.to_object_id) for edge in self.dependency_edges])
         if depth is None:
             yield lax("acyclic", "the dependencies form a cycle", "dependency_edges")

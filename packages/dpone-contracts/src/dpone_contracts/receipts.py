@@ -100,7 +100,9 @@ def baseline_generation_id(receipt: Mapping[str, Any]) -> str:
     return digest_checked({name: receipt[name] for name in names})
 
 
-def _exact_fields(document: Part, optional: Sequence[str], wanted: Sequence[str], case: str) -> Iterator[Fault]:
+def _exact_fields(
+    document: Part, optional: Sequence[str], wanted: Sequence[str], case: str
+) -> Iterator[Fault]:
     """Yield faults unless exactly the wanted ones of the optional fields are present."""
     for name in optional:
         present = getattr(document, name) is not None
@@ -110,13 +112,19 @@ def _exact_fields(document: Part, optional: Sequence[str], wanted: Sequence[str]
             yield broken("fields-by-status", f"{case} needs the field", name)
 
 
-def _schema_case(constant: Mapping[str, Any], optional: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
+def _schema_case(
+    constant: Mapping[str, Any], optional: Sequence[str], wanted: Sequence[str]
+) -> dict[str, Any]:
     refused = {name: False for name in optional if name not in wanted}
     return {"properties": {**constant, **refused}, "required": list(wanted)}
 
 
 def _window_rules(effective_from: str | None, expires_at: str | None) -> Iterator[Fault]:
-    if effective_from is not None and expires_at is not None and instant(effective_from) >= instant(expires_at):
+    if (
+        effective_from is not None
+        and expires_at is not None
+        and instant(effective_from) >= instant(expires_at)
+    ):
         yield broken("window-not-empty", "the validity window ends before or where it starts", "expires_at")
 
 
@@ -215,7 +223,10 @@ class AssuranceSubject(Part):
     SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {
         "oneOf": [
             {
-                "properties": {"assurance_kind": {"const": "utc_semantics"}, "subject_type": {"const": "column"}},
+                "properties": {
+                    "assurance_kind": {"const": "utc_semantics"},
+                    "subject_type": {"const": "column"},
+                },
                 "required": ["column_name"],
             },
             {
@@ -231,14 +242,21 @@ class AssuranceSubject(Part):
     def _rules(self) -> Iterator[Fault]:
         about_column = self.assurance_kind == "utc_semantics"
         if (self.subject_type == "column") != about_column:
-            yield broken("subject-by-kind", "UTC semantics is about a column, the rest about a target", "subject_type")
+            yield broken(
+                "subject-by-kind", "UTC semantics is about a column, the rest about a target", "subject_type"
+            )
         if (self.column_name is not None) != about_column:
             yield broken("subject-by-kind", "a column is named for UTC semantics only", "column_name")
 
 
 _CONTROLS = tuple(
     f"{control}_{suffix}"
-    for control in ("engine_acl_proof", "external_job_inventory", "organizational_control", "platform_allowlist")
+    for control in (
+        "engine_acl_proof",
+        "external_job_inventory",
+        "organizational_control",
+        "platform_allowlist",
+    )
     for suffix in ("sha256", "status")
 )
 _ASSURANCE_OPTIONAL = (*WINDOW, "evidence_sha256", "ddl_epoch", *_CONTROLS, *REVOCATION)
@@ -324,7 +342,9 @@ class TrustedAttemptTerminationReceipt(Document):
     SCHEMA: ClassVar[str] = "dpone.semantic-refresh-trusted-attempt-termination-receipt.v1"
     DIGEST_FIELD: ClassVar[str] = "termination_receipt_sha256"
 
-    schema_id: Literal["dpone.semantic-refresh-trusted-attempt-termination-receipt.v1"] = Field(alias="schema")
+    schema_id: Literal["dpone.semantic-refresh-trusted-attempt-termination-receipt.v1"] = Field(
+        alias="schema"
+    )
     termination_receipt_sha256: Sha256Text
     verification_status: Literal["VERIFIED"]
     terminal_phase: Literal["Failed", "Succeeded"]
@@ -350,8 +370,19 @@ class TrustedAttemptTerminationReceipt(Document):
     observer_attestation_sha256: Sha256Text
     observer_signature_sha256: Sha256Text
 
+    SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {
+        "if": {"properties": {"terminal_phase": {"const": "Succeeded"}}},
+        "then": {
+            "properties": {
+                "container_terminations": {
+                    "items": {"properties": {"exit_code": {"const": 0}}, "required": ["exit_code"]}
+                }
+            }
+        },
+    }
+
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digest of the operation set."""
         yield ("operation_set_sha256",), operation_set_digest(plain["operation_ids"])
 
@@ -368,13 +399,19 @@ class TrustedAttemptTerminationReceipt(Document):
         for index, container in enumerate(self.container_terminations):
             at = ("container_terminations", index)
             if instant(container.finished_at) > observed:
-                yield broken("ended-before-observed", "a container ended after the observation", *at, "finished_at")
+                yield broken(
+                    "ended-before-observed", "a container ended after the observation", *at, "finished_at"
+                )
             if self.terminal_phase == "Succeeded" and container.exit_code != 0:
-                yield lax("success-exits-zero", "phase Succeeded and an exit code that is not 0", *at, "exit_code")
+                yield lax(
+                    "success-exits-zero", "phase Succeeded and an exit code that is not 0", *at, "exit_code"
+                )
         for name in ("name", "container_id"):
             values = {getattr(container, name) for container in self.container_terminations}
             if len(values) != len(self.container_terminations):
-                yield lax("one-report-a-container", f"two containers share one {name}", "container_terminations")
+                yield lax(
+                    "one-report-a-container", f"two containers share one {name}", "container_terminations"
+                )
 
 
 def operation_set_digest(operation_ids: Sequence[str]) -> str:

@@ -1,8 +1,12 @@
-"""Names of relations in the two engines; quoting is the adapters' own."""
+"""Names of relations in the two engines, and the one bracketed spelling that documents use."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final, Self
+
+_BRACKETED: Final = re.compile(r"\[((?:[^\]]|\]\])+)\]\.\[((?:[^\]]|\]\])+)\]\.\[((?:[^\]]|\]\])+)\]")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -16,6 +20,19 @@ class SqlRelation:
     def __str__(self) -> str:
         """`database.schema.name`, for messages and authority ids."""
         return f"{self.database}.{self.schema}.{self.name}"
+
+    @property
+    def bracketed(self) -> str:
+        """`[database].[schema].[name]`, as relation ids of images and in T-SQL; `]` is doubled."""
+        return ".".join(f"[{part.replace(']', ']]')}]" for part in (self.database, self.schema, self.name))
+
+    @classmethod
+    def from_bracketed(cls, text: str) -> Self:
+        """Read what `bracketed` wrote; raises ValueError for anything else."""
+        match = _BRACKETED.fullmatch(text)
+        if match is None:
+            raise ValueError("not a bracketed three-part name")
+        return cls(*(part.replace("]]", "]") for part in match.groups()))
 
 
 @dataclass(frozen=True, slots=True, order=True)

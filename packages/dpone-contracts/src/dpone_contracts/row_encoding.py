@@ -25,7 +25,7 @@ NULL_MARKER = b"N"
 FIELD_END = b"|"
 ROW_END = b"\n"
 
-RowValue = bool | int | Decimal | dt.date | dt.datetime | UUID | str | None
+RowValue = bool | int | Decimal | dt.date | dt.datetime | UUID | str | bytes | None
 
 _DECIMAL_DIGITS = 38
 _DATETIME_DIGITS = 6
@@ -45,6 +45,7 @@ class FieldKind(StrEnum):
     DATETIME = "datetime2"
     UUID = "uniqueidentifier"
     TEXT = "text"
+    BINARY = "varbinary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ _SIMPLE_TYPES = {
 _DECIMAL = re.compile(r"decimal\(([1-9][0-9]?),(0|[1-9][0-9]?)\)")
 _DATETIME = re.compile(r"datetime2\(([0-6])\)")
 _TEXT = re.compile(r"n?varchar\(([1-9][0-9]{0,3}|max)\)")
+_BINARY = re.compile(r"varbinary\(([1-9][0-9]{0,3}|max)\)")
 
 
 def field_type(source_type: str) -> FieldType:
@@ -91,6 +93,8 @@ def field_type(source_type: str) -> FieldType:
         return FieldType(FieldKind.DATETIME, scale=int(match[1]))
     elif _TEXT.fullmatch(source_type):
         return FieldType(FieldKind.TEXT)
+    elif _BINARY.fullmatch(source_type):
+        return FieldType(FieldKind.BINARY)
     raise RowEncodingError(f"{source_type!r} has no dpone_row_v1 text")
 
 
@@ -156,8 +160,8 @@ def _order_value(field: FieldType, value: RowValue) -> RowValue:
             return value
         case FieldKind.UUID:
             return encode_field(field, value).decode("ascii")
-        case FieldKind.TEXT:
-            raise RowEncodingError("text is no key")
+        case FieldKind.TEXT | FieldKind.BINARY:
+            raise RowEncodingError("text and varbinary are no keys")
         case _ as never:
             assert_never(never)
 
@@ -225,6 +229,12 @@ def _text(_: FieldType, value: RowValue) -> bytes:
     return b"%d:%b" % (len(data), data)
 
 
+def _binary(_: FieldType, value: RowValue) -> bytes:
+    if not isinstance(value, bytes):
+        raise RowEncodingError("a varbinary is bytes")
+    return value.hex().upper().encode("ascii")
+
+
 _ENCODERS: dict[FieldKind, Callable[[FieldType, RowValue], bytes]] = {
     FieldKind.BIT: _bit,
     FieldKind.INTEGER: _integer,
@@ -233,4 +243,5 @@ _ENCODERS: dict[FieldKind, Callable[[FieldType, RowValue], bytes]] = {
     FieldKind.DATETIME: _datetime,
     FieldKind.UUID: _uuid,
     FieldKind.TEXT: _text,
+    FieldKind.BINARY: _binary,
 }

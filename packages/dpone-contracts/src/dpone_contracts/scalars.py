@@ -11,9 +11,16 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Final, NoReturn, TypeAlias
+from typing import Annotated, Any, Final, NoReturn, TypeAlias, cast
 
-from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationInfo,
+    WithJsonSchema,
+)
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from dpone_contracts.canonical import INT64_MAX
@@ -49,7 +56,9 @@ _TEXT_PATTERN = f"^(?! )[^{_SCHEMA_HIDDEN}]+(?<! ){END}"
 
 def refuse(rule: str, reason: str, *, path: tuple[str | int, ...] = (), readable: bool = False) -> NoReturn:
     """Refuse the value under validation by the rule's name; `path` leads on from the value's own place."""
-    raise PydanticCustomError("rule", "{reason}", {"rule": rule, "reason": reason, "path": path, "readable": readable})
+    raise PydanticCustomError(
+        "rule", "{reason}", {"rule": rule, "reason": reason, "path": path, "readable": readable}
+    )
 
 
 def text_fault(value: str) -> str | None:
@@ -76,7 +85,10 @@ def instant(text: str) -> datetime:
     """
     if not text.endswith("Z"):
         raise ValueError("an instant ends in Z")
-    return datetime.fromisoformat(text[:-1] + "+00:00")
+    moment = datetime.fromisoformat(text[:-1] + "+00:00")  # noqa: FURB162 - only this way lower-case z is refused
+    if moment.tzinfo is None:  # A date alone: the offset was taken for its time.
+        raise ValueError("an instant has a time")
+    return moment
 
 
 def is_day(moment: datetime) -> bool:
@@ -106,7 +118,9 @@ class Spelled:
 def _unpadded(value: Any, *, padding_passes: bool = False, padding_readable: bool = False) -> str:
     """Refuse what the preview refused of any text: other types, blank text, blanks around it."""
     if type(value) is not str:
-        refuse("no-null", "null; an absent field is left out") if value is None else refuse("text", "not text")
+        refuse("no-null", "null; an absent field is left out") if value is None else refuse(
+            "text", "not text"
+        )
     assert isinstance(value, str)
     stripped = value.strip()
     if not stripped:
@@ -116,19 +130,24 @@ def _unpadded(value: Any, *, padding_passes: bool = False, padding_readable: boo
     return value
 
 
-def _text(limit: int, *, padding_readable: bool = False) -> Spelled:
+def _text(limit: int, *, padding_readable: bool = False, also: str | None = None) -> Spelled:
+    """Visible text of bounded length; `also` is a pattern that a schema adds for a rule of the documents."""
+
     def check(value: Any, info: ValidationInfo) -> str:
         if type(value) is str and len(value) <= limit and _PLAIN.fullmatch(value):
             return value
         reading = info.context is READING
-        text = _unpadded(value, padding_passes=reading and padding_readable, padding_readable=padding_readable)
+        text = _unpadded(
+            value, padding_passes=reading and padding_readable, padding_readable=padding_readable
+        )
         if not reading and len(text) > limit:
             refuse("bounded-text", f"longer than {limit} characters", readable=True)
         if not reading and (reason := text_fault(text)) is not None:
             refuse("visible-text", reason, readable=True)
         return text
 
-    return Spelled(check, {"type": "string", "minLength": 1, "maxLength": limit, "pattern": _TEXT_PATTERN})
+    schema = {"type": "string", "minLength": 1, "maxLength": limit, "pattern": _TEXT_PATTERN}
+    return Spelled(check, schema if also is None else {**schema, "allOf": [{"pattern": also}]})
 
 
 def _pattern(rule: str, wanted: str, pattern: str, limit: int = 512) -> Spelled:
@@ -165,7 +184,7 @@ def _instant(rule: str, form: str, pattern: str, *, day: bool = False) -> Spelle
     return Spelled(check, {"type": "string", "maxLength": 27, "pattern": f"^{pattern}{END}"})
 
 
-def _exactly(wanted: bool) -> AfterValidator:  # noqa: FBT001 - the constant is the point
+def _exactly(*, wanted: bool) -> AfterValidator:
     def check(value: bool) -> bool:  # noqa: FBT001 - a validator takes what it validates
         if value is not wanted:
             refuse("admitted-value", f"only {str(wanted).lower()} is admitted")
@@ -186,7 +205,7 @@ class WhenPresent:
         """Validate a present value as X alone."""
         schema = handler(source)
         assert schema["type"] == "nullable"
-        return schema["schema"]
+        return cast("CoreSchema", schema["schema"])
 
 
 _DAY_FORM = "YYYY-MM-DDT00:00:00Z"
@@ -200,13 +219,18 @@ Identifier: TypeAlias = Annotated[str, _text(512)]
 CleanupIdentifier: TypeAlias = Annotated[str, _text(512, padding_readable=True)]
 """An identifier in the cleanup documents, where the preview let blanks around it pass."""
 Text: TypeAlias = Annotated[str, _text(4096)]
-ObjectKey: TypeAlias = Annotated[str, _text(1024)]
+ObjectKey: TypeAlias = Annotated[str, _text(1024, also=rf"^(?!(?:[\s\S]*/)?\.{{0,2}}(?:/|{END}))[^\\]+{END}")]
+"""An object key or prefix; that its steps are plain is a rule of its documents."""
 ObjectVersion: TypeAlias = Annotated[str, _text(1024)]
 ModelId: TypeAlias = Annotated[
-    str, _pattern("model-id", "a dbt model id `model.package.name`", r"model\.[A-Za-z_]\w*\.[\w\-]+(?:\.v[\w\-]+)?")
+    str,
+    _pattern(
+        "model-id", "a dbt model id `model.package.name`", r"model\.[A-Za-z_]\w*\.[\w\-]+(?:\.v[\w\-]+)?"
+    ),
 ]
 NodeId: TypeAlias = Annotated[
-    str, _pattern("node-id", "a dbt node id `type.package.name`", r"[a-z_]+\.[A-Za-z_]\w*\.[\w\-]+(?:\.[\w\-]+)*")
+    str,
+    _pattern("node-id", "a dbt node id `type.package.name`", r"[a-z_]+\.[A-Za-z_]\w*\.[\w\-]+(?:\.[\w\-]+)*"),
 ]
 ExactSelector: TypeAlias = Annotated[
     str, _pattern("exact-selector", "an exact selector `fqn:path.name`", r"fqn:[\w\-]+(?:\.[\w\-]+)+")
@@ -219,7 +243,9 @@ UtcDay: TypeAlias = Annotated[str, _instant("utc-day", _DAY_FORM, rf"{_DATE}T00:
 CoverageDay: TypeAlias = Annotated[str, _instant("utc-day", _DAY_FORM, rf"{_DATE}T00:00:00Z")]
 """A bound of a baseline's coverage: a day, where the preview took any instant."""
 UtcSeconds: TypeAlias = Annotated[str, _instant("utc-seconds", _SECONDS_FORM, rf"{_DATE}T{_TIME}Z")]
-UtcMicros: TypeAlias = Annotated[str, _instant("utc-microseconds", _MICROS_FORM, rf"{_DATE}T{_TIME}\.\d{{6}}Z")]
+UtcMicros: TypeAlias = Annotated[
+    str, _instant("utc-microseconds", _MICROS_FORM, rf"{_DATE}T{_TIME}\.\d{{6}}Z")
+]
 UtcInstant: TypeAlias = Annotated[
     str,
     _instant(
@@ -232,5 +258,5 @@ Count: TypeAlias = Annotated[int, *_AT_LEAST_ZERO]
 Positive: TypeAlias = Annotated[int, *_AT_LEAST_ONE]
 Epoch: TypeAlias = Annotated[int, *_AT_LEAST_ONE]
 """A fencing, DDL or owner epoch: positive, only ever growing."""
-OnlyTrue: TypeAlias = Annotated[bool, _exactly(True), WithJsonSchema({"const": True})]
-OnlyFalse: TypeAlias = Annotated[bool, _exactly(False), WithJsonSchema({"const": False})]
+OnlyTrue: TypeAlias = Annotated[bool, _exactly(wanted=True), WithJsonSchema({"const": True})]
+OnlyFalse: TypeAlias = Annotated[bool, _exactly(wanted=False), WithJsonSchema({"const": False})]

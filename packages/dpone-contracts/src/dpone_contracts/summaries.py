@@ -76,7 +76,10 @@ class DurableWorkflowSummary(Document):
 
     def _rules(self) -> Iterator[Fault]:
         yield from sorted_set(self.expected_operation_ids, "expected_operation_ids")
-        if tuple(publication.operation_id for publication in self.publications) != self.expected_operation_ids:
+        if (
+            tuple(publication.operation_id for publication in self.publications)
+            != self.expected_operation_ids
+        ):
             reason = "one publication an expected operation, sorted by operation"
             yield broken("outcomes-cover-operations", reason, "publications")
         for name in (
@@ -86,7 +89,9 @@ class DurableWorkflowSummary(Document):
             "clickhouse_terminal_receipt_sha256",
             "terminal_receipt_sha256",
         ):
-            if len({getattr(publication, name) for publication in self.publications}) != len(self.publications):
+            if len({getattr(publication, name) for publication in self.publications}) != len(
+                self.publications
+            ):
                 yield lax("distinct-evidence", f"two models share one {name}", "publications")
         if len({publication.scope_revision for publication in self.publications}) != 1:
             yield lax("one-revision", "publications of several revisions", "publications")

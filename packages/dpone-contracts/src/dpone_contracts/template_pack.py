@@ -124,7 +124,7 @@ class Topology(Document):
     project_config_overlay: ProjectOverlay
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the overlay's digest."""
         yield from nested(ProjectOverlay, plain["project_config_overlay"], "project_config_overlay")
 
@@ -137,12 +137,16 @@ class Topology(Document):
         if self.logical_output_asset_uris.keys() != models:
             yield broken("assets-cover-models", "not the models of the topology", "logical_output_asset_uris")
         if len(set(self.logical_output_asset_uris.values())) != len(self.logical_output_asset_uris):
-            yield broken("one-asset-a-model", "two models publish the same asset", "logical_output_asset_uris")
+            yield broken(
+                "one-asset-a-model", "two models publish the same asset", "logical_output_asset_uris"
+            )
         place = {model: index for index, model in enumerate(self.model_unique_ids)}
         for model, upstream in self.dependencies.items():
             yield from sorted_set(upstream, "dependencies", model)
             if not set(upstream) <= models:
-                yield broken("dependencies-cover-models", "not a model of the topology", "dependencies", model)
+                yield broken(
+                    "dependencies-cover-models", "not a model of the topology", "dependencies", model
+                )
             elif any(place[other] >= place.get(model, -1) for other in upstream):
                 yield lax("commit-order", "committed before what it depends on", "dependencies", model)
         try:
@@ -272,7 +276,7 @@ class ExecutionPack(Document):
     selection_lock: SelectionLock
 
     @classmethod
-    def derived(cls, plain: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digests of the nested policies and locks."""
         yield from nested(AdapterPolicy, plain["adapter_policy"], "adapter_policy")
         yield from nested(AdapterRuntime, plain["adapter_runtime"], "adapter_runtime")

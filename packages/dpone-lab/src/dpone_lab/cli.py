@@ -2,6 +2,61 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Annotated, NoReturn
+
 import typer
 
+from dpone_lab import profile
+from dpone_lab.odbc import DriverMissingError
+
 app = typer.Typer(no_args_is_help=True, help="The disposable local profile.")
+
+Directory = Annotated[
+    Path, typer.Option("--directory", "-d", help="The lab's directory; made by up, removed by down.")
+]
+Format = Annotated[str, typer.Option("--format", help="text or json")]
+
+_REFUSED = 1
+
+
+def _refuse(fault: Exception) -> NoReturn:
+    typer.echo(f"dpone lab: {fault}", err=True)
+    raise typer.Exit(_REFUSED) from fault
+
+
+@app.command()
+def up(
+    directory: Directory = profile.DEFAULT_DIRECTORY,
+    mssql_port: Annotated[int, typer.Option(help="Port of the SQL Server endpoint; 0 for a free one.")] = 0,
+    clickhouse_port: Annotated[int, typer.Option(help="Port of ClickHouse; 0 for a free one.")] = 0,
+    driver: Annotated[str | None, typer.Option(help="ODBC driver, by name or path.")] = None,
+    output: Format = "text",
+) -> None:
+    """Start the engines and print how to reach them."""
+    try:
+        running = profile.up(directory, mssql_port=mssql_port, clickhouse_port=clickhouse_port, driver=driver)
+    except (profile.LabError, DriverMissingError) as fault:
+        _refuse(fault)
+    if output == "json":
+        typer.echo(
+            json.dumps({**running.environment(), "marker": running.marker, "directory": running.directory})
+        )
+        return
+    typer.echo(
+        f"# lab in {running.directory}, ODBC driver {running.odbc_driver}; evidence from it is UNVERIFIED for production"
+    )
+    for name, value in running.environment().items():
+        typer.echo(f"export {name}='{value}'")
+
+
+@app.command()
+def down(directory: Directory = profile.DEFAULT_DIRECTORY) -> None:
+    """Stop the engines that up started and remove the directory."""
+    try:
+        stopped = profile.down(directory)
+    except profile.LabError as fault:
+        _refuse(fault)
+    names = ", ".join(process.name for process in stopped) or "nothing was running"
+    typer.echo(f"stopped: {names}; {directory} removed")

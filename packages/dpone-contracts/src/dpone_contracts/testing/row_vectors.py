@@ -48,6 +48,9 @@ FIELD_VECTORS: tuple[tuple[str, RowValue, bytes], ...] = (
     ("nvarchar(10)", "e\u0301", b"3:e\xcc\x81"),
     ("nvarchar(10)", "\U0001f6eb\u2028", b"7:\xf0\x9f\x9b\xab\xe2\x80\xa8"),
     ("nvarchar(10)", "\x00", b"1:\x00"),
+    ("varbinary(8)", b"\x00|\xfe", b"007CFE"),
+    ("varbinary(max)", b"", b""),
+    ("varbinary(max)", None, b"N"),
 )
 """(SQL Server type, value, text of the field without its end)."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpone_contracts.identity import compile_execution_binding
+from dpone_contracts.identity import bind_execution
 
 from dpone.application.continuation import continue_run
 from dpone.application.operation import Run, run_of
 from dpone.application.services import Services, require
+from dpone_contracts.descriptors import ActivationReceipt
 from dpone_contracts.errors import DponeError
 from dpone_contracts.plan_bundle import PlanBundle
 from dpone_contracts.ports.refresh_state import AllocationAmounts
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
     from dpone_contracts.ports.refresh_state import WorkerIdentity
 
 
-def load_bundle(services: Services, deployment_id: str, plan_bundle_sha256: str) -> PlanBundle:
-    """The activated plan bundle under its exact composite key; there is no latest."""
+def load_activation(
+    services: Services, deployment_id: str, plan_bundle_sha256: str
+) -> tuple[PlanBundle, str]:
+    """The activated plan bundle under its exact composite key, and the recovery fork that it was activated on.
+
+    There is no latest.
+    """
     record = services.activations.read_activation(deployment_id, plan_bundle_sha256)
     if record is None:
         raise DponeError(
@@ -27,7 +33,9 @@ def load_bundle(services: Services, deployment_id: str, plan_bundle_sha256: str)
             "no activation under this deployment and plan bundle",
             {"deployment_id": deployment_id, "plan_bundle_sha256": plan_bundle_sha256},
         )
-    return PlanBundle.from_bytes(record.plan_bundle)
+    return PlanBundle.from_bytes(record.plan_bundle), ActivationReceipt.from_bytes(
+        record.receipt
+    ).recovery_fork
 
 
 def amounts_of(target: PlanTarget) -> AllocationAmounts:
@@ -48,14 +56,15 @@ def admit(services: Services, deployment_id: str, plan_bundle_sha256: str, worke
     The guard stands before the first write (specification, seal, ClickHouse, and state publication).
     """
     services.guard.require_allowed(services.activations.identity())
-    bundle = load_bundle(services, deployment_id, plan_bundle_sha256)
-    binding = compile_execution_binding(bundle, worker.dag_run_id)
+    bundle, recovery_fork = load_activation(services, deployment_id, plan_bundle_sha256)
+    binding = bind_execution(bundle, worker.dag_run_id)
     require(services.state.bind_execution(binding, bundle, worker.dag_run_id))
     before = services.state.read_admission(binding.digest)
     if before is not None:
-        return continue_run(services, run_of(bundle, binding, before), worker)
+        return continue_run(services, run_of(bundle, binding, recovery_fork, before), worker)
     targets = {target.model_unique_id: target for target in bundle.targets}
     amounts = {
         plan.operation_id: amounts_of(targets[plan.model_unique_id]) for plan in bundle.operation_plans
     }
-    return run_of(bundle, binding, require(services.state.admit(binding, bundle, worker, amounts)))
+    admission = require(services.state.admit(binding, bundle, worker, amounts))
+    return run_of(bundle, binding, recovery_fork, admission)

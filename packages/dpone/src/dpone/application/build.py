@@ -2,26 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from dpone_contracts.outcomes import MssqlOutcome, classify_mssql
+from typing import TYPE_CHECKING, NoReturn
 
 from dpone.application.operation import Operation, Run, stored
 from dpone.application.services import Services, refuse_first, require
+from dpone_contracts.build_receipt import ModelBuildReceipt
+from dpone_contracts.document import DocumentError
 from dpone_contracts.errors import DponeError
+from dpone_contracts.outcomes import BuildIdentity, ReceiptClaims, SqlClassification, SqlOutcome, classify_sql
 from dpone_contracts.ports.model_build import BuildRequest
-from dpone_contracts.run_receipts import BuildGateReceipt, ModelBuildReceipt
+from dpone_contracts.run_receipts import BuildGateReceipt
 
 if TYPE_CHECKING:
     from dpone_contracts.ports.model_build import BuildExit
 
 
-def outcome_of(services: Services, operation: Operation) -> tuple[MssqlOutcome, ModelBuildReceipt | None]:
-    """The classified outcome of an operation's mutation and, where it committed, its receipt."""
+def settle(
+    services: Services, operation: Operation, recovery_fork: str
+) -> tuple[SqlClassification, ModelBuildReceipt | None]:
+    """The classified outcome of an attempt's mutation and, where it committed, its receipt.
+
+    `recovery_fork` is the fork that the activation was made on: a restored database proves nothing.
+    """
     evidence = services.mutation.evidence(operation.plan, operation.target, operation.admitted)
-    outcome = classify_mssql(evidence)
-    committed = outcome is MssqlOutcome.COMMITTED_WITH_IMAGES and evidence.receipt is not None
-    return outcome, ModelBuildReceipt.from_bytes(evidence.receipt) if committed and evidence.receipt else None
+    receipt = _valid_receipt(evidence.receipt)
+    attempt = operation.admitted.attempt
+    expected = BuildIdentity(
+        operation.plan.operation_id, attempt.digest, attempt.fencing_epoch, recovery_fork
+    )
+    found = classify_sql(evidence, expected, None if receipt is None else _claims(receipt))
+    return found, receipt if found.outcome is SqlOutcome.COMMITTED_WITH_IMAGES else None
+
+
+def _valid_receipt(data: bytes | None) -> ModelBuildReceipt | None:
+    if data is None:
+        return None
+    try:
+        return ModelBuildReceipt.from_bytes(data)
+    except DocumentError:
+        return None
+
+
+def _claims(receipt: ModelBuildReceipt) -> ReceiptClaims:
+    return ReceiptClaims(
+        BuildIdentity(
+            receipt.operation_id, receipt.attempt_binding_sha256, receipt.fencing_epoch, receipt.recovery_fork
+        ),
+        receipt.before_image_row_count,
+        receipt.before_image_sha256,
+        receipt.after_image_row_count,
+        receipt.after_image_sha256,
+    )
 
 
 def build(services: Services, run: Run) -> None:
@@ -33,20 +64,18 @@ def build(services: Services, run: Run) -> None:
     first = run.operations[0].plan.operation_id
     if stored(services, first, BuildGateReceipt) is not None:
         return
-    outcomes = {operation.model: outcome_of(services, operation)[0] for operation in run.operations}
     pending = tuple(
-        operation
-        for operation in run.operations
-        if outcomes[operation.model] is not MssqlOutcome.COMMITTED_WITH_IMAGES
+        o for o in run.operations if stored(services, o.plan.operation_id, ModelBuildReceipt) is None
     )
     for operation in pending:
-        if outcomes[operation.model] is not MssqlOutcome.NOT_INVOKED:
-            _stop(operation, outcomes[operation.model])
+        found, receipt = settle(services, operation, run.recovery_fork)
+        if receipt is None and found.outcome is not SqlOutcome.NOT_INVOKED:
+            _stop(operation, found)
     exit_ = _invoke(services, run, pending)
-    for operation in run.operations:
-        outcome, receipt = _settled(services, operation)
+    for operation in pending:
+        found, receipt = _settle_after(services, run, operation)
         if receipt is None:
-            _stop(operation, outcome, exit_)
+            _stop(operation, found, exit_)
         require(services.documents.persist(operation.plan.operation_id, receipt))
     if exit_.tests_passed is not True:
         raise DponeError(
@@ -85,23 +114,31 @@ def _invoke(services: Services, run: Run, pending: tuple[Operation, ...]) -> Bui
     )
 
 
-def _settled(services: Services, operation: Operation) -> tuple[MssqlOutcome, ModelBuildReceipt | None]:
+def _settle_after(
+    services: Services, run: Run, operation: Operation
+) -> tuple[SqlClassification, ModelBuildReceipt | None]:
     """The outcome after the process was reaped; a missing receipt is settled by the attempt's fate row."""
-    outcome, receipt = outcome_of(services, operation)
-    if receipt is None and outcome is MssqlOutcome.COMMIT_UNKNOWN:
+    found, receipt = settle(services, operation, run.recovery_fork)
+    if receipt is None and found.outcome is SqlOutcome.COMMIT_UNKNOWN:
         require(services.mutation.abandon(operation.admitted))
-        return outcome_of(services, operation)
-    return outcome, receipt
+        return settle(services, operation, run.recovery_fork)
+    return found, receipt
 
 
-def _stop(operation: Operation, outcome: MssqlOutcome, exit_: BuildExit | None = None) -> None:
-    code = (
-        "DPONE_SQL_OUTCOME_UNKNOWN" if outcome is MssqlOutcome.COMMIT_UNKNOWN else "DPONE_BUILD_NOT_COMMITTED"
-    )
-    evidence = {"operation_id": operation.plan.operation_id, "outcome": outcome.value}
+def _stop(operation: Operation, found: SqlClassification, exit_: BuildExit | None = None) -> NoReturn:
+    unknown = found.outcome is SqlOutcome.COMMIT_UNKNOWN
+    evidence = {
+        "operation_id": operation.plan.operation_id,
+        "outcome": found.outcome.value,
+        **{f"finding_{number}": finding for number, finding in enumerate(found.findings, 1)},
+    }
     if exit_ is not None:
         evidence |= {
             "log": exit_.log_path,
             "dbt_status": exit_.node_status.get(operation.model, "not reported"),
         }
-    raise DponeError(code, f"{operation.model}: {outcome.value}", evidence)
+    raise DponeError(
+        "DPONE_SQL_OUTCOME_UNKNOWN" if unknown else "DPONE_BUILD_NOT_COMMITTED",
+        f"{operation.model}: {found.outcome.value}",
+        evidence,
+    )

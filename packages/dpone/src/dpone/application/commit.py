@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, assert_never
+from typing import NoReturn, assert_never
 
-from dpone_contracts.outcomes import ExchangeOutcome, classify_exchange
-
-from dpone.application.operation import Operation, head_of, stored
+from dpone.application.operation import Operation, head_of, query_id_prefix, stored
 from dpone.application.services import Services, refuse_first, require
 from dpone_contracts.effects import Applied, NotApplied, Unknown
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
+from dpone_contracts.outcomes import ExchangeEvidence, ExchangeOutcome, classify_exchange
 from dpone_contracts.ports.publisher import Scratch, ShadowProof, UuidMap
 from dpone_contracts.relations import ClickHouseRelation
 from dpone_contracts.run_receipts import (
-    ClickHouseTerminalReceipt,
-    CommitIntentReceipt,
-    ExchangeObservationReceipt,
-    PreparedGenerationReceipt,
+    CommitIntent,
+    ExchangeReceipt,
+    OutcomeObservation,
+    PredecessorReceipt,
+    PreparedReceipt,
     PreparedShadow,
 )
-
-if TYPE_CHECKING:
-    from dpone_contracts.journal import JournalEntry
 
 
 @dataclass(frozen=True, slots=True)
 class _Commit:
     """One operation's commit: its prepared receipt and the proven generation in it."""
 
+    services: Services
     operation: Operation
-    prepared: PreparedGenerationReceipt
+    prepared: PreparedReceipt
     generation: PreparedShadow
 
 
-def prepared_receipt(services: Services, operation: Operation) -> PreparedGenerationReceipt:
+def prepared_receipt(services: Services, operation: Operation) -> PreparedReceipt:
     """The stored receipt that an operation is prepared; raises `DponeError` where there is none."""
-    prepared = stored(services, operation.plan.operation_id, PreparedGenerationReceipt)
+    prepared = stored(services, operation.plan.operation_id, PreparedReceipt)
     if prepared is None:
         raise DponeError("DPONE_COMMIT_NOT_PREPARED", f"{operation.model} is not prepared")
     return prepared
@@ -52,21 +50,21 @@ def commit(services: Services, operation: Operation) -> None:
     prepared = prepared_receipt(services, operation)
     if prepared.generation is None:
         return
-    committing = _Commit(operation, prepared, prepared.generation)
-    head = head_of(services, operation)
-    match head.state:
+    this = _Commit(services, operation, prepared, prepared.generation)
+    state = head_of(services, operation).state
+    match state:
         case OperationState.PREPARED:
-            _exchange(services, committing)
+            _exchange(this)
         case OperationState.COMMITTING | OperationState.COMMIT_UNKNOWN:
-            _reconcile(services, committing, head)
+            _reconcile(this, state)
         case OperationState.TARGET_COMMITTED | OperationState.COMPLETE | OperationState.COMMITTED_INCOMPLETE:
             return
         case OperationState.PREPARING | OperationState.FAILED_PRE_COMMIT:
             raise DponeError(
-                "DPONE_COMMIT_NOT_PREPARED", f"{operation.model}: the journal is at {head.state.value}"
+                "DPONE_COMMIT_NOT_PREPARED", f"{operation.model}: the journal is at {state.value}"
             )
         case _:
-            assert_never(head.state)
+            assert_never(state)
 
 
 def _relation(text: str) -> ClickHouseRelation:
@@ -74,127 +72,144 @@ def _relation(text: str) -> ClickHouseRelation:
     return ClickHouseRelation(database, name)
 
 
-def _scratch(services: Services, committing: _Commit) -> Scratch:
+def _scratch(this: _Commit) -> Scratch:
     """The scratch under the name that it has now: the prepared one, or the one that a burn gave the shadow."""
-    generation = committing.generation
-    burned = stored(services, committing.operation.plan.operation_id, ExchangeObservationReceipt)
-    shadow = generation.shadow_relation if burned is None else burned.shadow_relation
+    burned = stored(this.services, this.operation.plan.operation_id, PredecessorReceipt)
+    shadow = this.generation.shadow_relation if burned is None else burned.shadow_relation
     return Scratch(
-        _relation(generation.staging_relation),
-        generation.staging_uuid,
+        _relation(this.generation.staging_relation),
+        this.generation.staging_uuid,
         _relation(shadow),
-        generation.shadow_uuid,
+        this.generation.shadow_uuid,
     )
 
 
-def _gates(services: Services, committing: _Commit, scratch: Scratch) -> None:
-    generation = committing.generation
+def _gates(this: _Commit, scratch: Scratch) -> None:
     proof = ShadowProof(
-        rebuilt_rows=generation.rebuilt_rows,
-        attached_rows=generation.attached_rows,
-        staged_rows=generation.staged_rows,
-        differences=generation.multiset_differences,
-        target_parts_digest=generation.target_parts_sha256,
-        shadow_parts_digest=generation.shadow_parts_sha256,
+        rebuilt_rows=this.generation.rebuilt_rows,
+        attached_rows=this.generation.attached_rows,
+        staged_rows=this.generation.staged_rows,
+        differences=this.generation.multiset_differences,
+        target_parts_digest=this.generation.target_parts_sha256,
+        shadow_parts_digest=this.generation.shadow_parts_sha256,
     )
-    operation = committing.operation
-    authority = committing.prepared.physical_authority_sha256
+    operation, authority = this.operation, this.prepared.physical_authority_sha256
     refuse_first(
-        services.publisher.exchange_refusals(operation.target, operation.admitted, scratch, proof, authority)
+        this.services.publisher.exchange_refusals(
+            operation.target, operation.admitted, scratch, proof, authority
+        )
     )
 
 
-def _exchange(services: Services, committing: _Commit) -> None:
+def _exchange(this: _Commit) -> None:
     """Gates, intent, gates again, one EXCHANGE."""
-    operation, prepared = committing.operation, committing.prepared
-    scratch = _scratch(services, committing)
-    _gates(services, committing, scratch)
-    intent = CommitIntentReceipt.build(
+    services, operation, prepared = this.services, this.operation, this.prepared
+    attempt = operation.admitted.attempt
+    scratch = _scratch(this)
+    _gates(this, scratch)
+    intent = CommitIntent.build(
         operation_id=operation.plan.operation_id,
-        attempt_binding_sha256=operation.admitted.attempt.digest,
-        prepared_generation_receipt_sha256=prepared.digest,
+        attempt_binding_sha256=attempt.digest,
+        prepared_receipt_sha256=prepared.digest,
         target_relation=prepared.target_relation,
         target_uuid=prepared.target_uuid,
         shadow_relation=str(scratch.shadow),
         shadow_uuid=scratch.shadow_uuid,
         intended_at=services.clock.now(),
     )
-    attempt = operation.admitted.attempt
     require(services.state.append(attempt, OperationState.PREPARED, OperationState.COMMITTING, intent))
-    _gates(services, committing, scratch)
+    _gates(this, scratch)
     result = services.publisher.exchange(operation.target, operation.admitted, scratch, prepared.target_uuid)
     match result:
-        case Applied(there):
-            _target_committed(services, committing, OperationState.COMMITTING, there)
-        case NotApplied() | Unknown():
-            _reconcile(services, committing, head_of(services, operation))
+        case Applied() | NotApplied() | Unknown():
+            # The answer alone decides nothing, a success neither: the map is read on every path.
+            _reconcile(this, OperationState.COMMITTING)
         case _:
             assert_never(result)
 
 
-def _observe(services: Services, committing: _Commit, scratch: Scratch) -> tuple[ExchangeOutcome, UuidMap]:
-    there = services.publisher.uuid_map(committing.operation.target, scratch)
-    return classify_exchange(there, committing.prepared.target_uuid, scratch.shadow_uuid), there
+def _observe(this: _Commit, scratch: Scratch, *, sealed_off: bool) -> tuple[ExchangeOutcome, UuidMap]:
+    publisher = this.services.publisher
+    there = publisher.uuid_map(this.operation.target, scratch)
+    quiescent = not publisher.active_queries(query_id_prefix(this.operation))
+    evidence = ExchangeEvidence(there, quiescent, sealed_off)
+    return classify_exchange(evidence, this.prepared.target_uuid, this.generation.shadow_uuid), there
 
 
-def _reconcile(services: Services, committing: _Commit, head: JournalEntry) -> None:
-    """Settle a doubtful EXCHANGE by the UUID map; before "predecessor" is concluded the shadow's name is burned."""
-    operation, prepared = committing.operation, committing.prepared
-    scratch = _scratch(services, committing)
-    outcome, there = _observe(services, committing, scratch)
+def _reconcile(this: _Commit, state: OperationState) -> None:
+    """Settle an EXCHANGE by the UUID map; before "predecessor" is concluded the shadow's name is burned."""
+    scratch = _scratch(this)
+    outcome, there = _observe(this, scratch, sealed_off=False)
     if outcome is ExchangeOutcome.SUCCESSOR:
-        _target_committed(services, committing, head.state, there)
+        _target_committed(this, scratch, state, there)
         return
-    if outcome is ExchangeOutcome.PREDECESSOR:
-        scratch = require(services.publisher.burn_shadow_name(operation.target, operation.admitted, scratch))
-        outcome, there = _observe(services, committing, scratch)
-    observed = {
-        name: value
-        for name, value in (
-            ("observed_target_uuid", there.target_uuid),
-            ("observed_shadow_uuid", there.shadow_uuid),
-        )
-        if value is not None
-    }
-    observation = ExchangeObservationReceipt.build(
-        operation_id=operation.plan.operation_id,
-        attempt_binding_sha256=operation.admitted.attempt.digest,
-        prepared_generation_receipt_sha256=prepared.digest,
-        outcome=outcome.value,
-        expected_target_uuid=prepared.target_uuid,
-        expected_shadow_uuid=scratch.shadow_uuid,
-        shadow_relation=str(scratch.shadow),
-        observed_at=services.clock.now(),
-        **observed,
-    )
-    attempt = operation.admitted.attempt
-    if head.state is OperationState.COMMITTING:
-        require(services.state.append(attempt, head.state, OperationState.COMMIT_UNKNOWN, observation))
+    if state is OperationState.COMMITTING:
+        _journal_doubt(this, outcome, there)
+    burned = this.services.publisher.burn_shadow_name(this.operation.target, this.operation.admitted, scratch)
+    moved = burned.value if isinstance(burned, Applied) else scratch
+    outcome, there = _observe(this, moved, sealed_off=isinstance(burned, Applied))
     match outcome:
         case ExchangeOutcome.PREDECESSOR:
-            require(
-                services.state.append(
-                    attempt, OperationState.COMMIT_UNKNOWN, OperationState.PREPARED, observation
-                )
-            )
-            _exchange(services, committing)
+            _back_to_prepared(this, scratch, moved)
+            _exchange(this)
         case ExchangeOutcome.SUCCESSOR:
-            _target_committed(services, committing, OperationState.COMMIT_UNKNOWN, there)
+            _target_committed(this, scratch, OperationState.COMMIT_UNKNOWN, there)
         case ExchangeOutcome.MIXED:
-            raise DponeError(
-                "DPONE_CORRUPTION_UUID_MAP",
-                f"{operation.model}: the UUID map is neither predecessor nor successor",
-                {"target": str(there.target_uuid), "shadow": str(there.shadow_uuid)},
-            )
+            _stop(this, "DPONE_CORRUPTION_UUID_MAP", there)
+        case ExchangeOutcome.EXCHANGE_UNKNOWN:
+            _stop(this, "DPONE_EXCHANGE_UNKNOWN", there)
         case _:
             assert_never(outcome)
 
 
-def _target_committed(
-    services: Services, committing: _Commit, before: OperationState, there: UuidMap
-) -> None:
+def _journal_doubt(this: _Commit, outcome: ExchangeOutcome, there: UuidMap) -> None:
+    attempt = this.operation.admitted.attempt
+    observation = OutcomeObservation.build(
+        operation_id=this.operation.plan.operation_id,
+        attempt_binding_sha256=attempt.digest,
+        boundary="EXCHANGE",
+        findings=[
+            f"outcome {outcome.value}",
+            f"target name holds {there.target_uuid}",
+            f"shadow name holds {there.shadow_uuid}",
+        ],
+        observed_at=this.services.clock.now(),
+    )
+    require(
+        this.services.state.append(
+            attempt, OperationState.COMMITTING, OperationState.COMMIT_UNKNOWN, observation
+        )
+    )
+
+
+def _back_to_prepared(this: _Commit, sent: Scratch, moved: Scratch) -> None:
+    attempt = this.operation.admitted.attempt
+    receipt = PredecessorReceipt.build(
+        operation_id=this.operation.plan.operation_id,
+        attempt_binding_sha256=attempt.digest,
+        prepared_receipt_sha256=this.prepared.digest,
+        target_uuid=this.prepared.target_uuid,
+        shadow_uuid=this.generation.shadow_uuid,
+        burned_relation=str(sent.shadow),
+        shadow_relation=str(moved.shadow),
+        observed_at=this.services.clock.now(),
+    )
+    require(
+        this.services.state.append(attempt, OperationState.COMMIT_UNKNOWN, OperationState.PREPARED, receipt)
+    )
+
+
+def _stop(this: _Commit, code: str, there: UuidMap) -> NoReturn:
+    raise DponeError(
+        code,
+        f"{this.operation.model}: the UUID map proves neither predecessor nor successor",
+        {"target": str(there.target_uuid), "shadow": str(there.shadow_uuid)},
+    )
+
+
+def _target_committed(this: _Commit, scratch: Scratch, before: OperationState, there: UuidMap) -> None:
     """Observe the exchanged target against the same authority, then journal the successor."""
-    operation, prepared = committing.operation, committing.prepared
+    services, operation, prepared = this.services, this.operation, this.prepared
     authority = services.publisher.authority(operation.target)
     refuse_first(authority.refusals)
     if authority.digest != prepared.physical_authority_sha256:
@@ -204,24 +219,25 @@ def _target_committed(
             {"expected": prepared.physical_authority_sha256, "observed": authority.digest},
         )
     parts = services.publisher.parts_digest(operation.target, prepared.target_uuid)
-    if parts != committing.generation.target_parts_sha256:
+    if parts != this.generation.target_parts_sha256:
         raise DponeError(
             "DPONE_PREDECESSOR_CHANGED",
             f"{operation.model}: the predecessor's parts changed after the proof; a write may be lost",
-            {"expected": committing.generation.target_parts_sha256, "observed": str(parts)},
+            {"expected": this.generation.target_parts_sha256, "observed": str(parts)},
         )
-    receipt = ClickHouseTerminalReceipt.build(
+    receipt = ExchangeReceipt.build(
         operation_id=operation.plan.operation_id,
         operation_plan_sha256=operation.plan.digest,
         attempt_binding_sha256=operation.admitted.attempt.digest,
-        prepared_generation_receipt_sha256=prepared.digest,
+        prepared_receipt_sha256=prepared.digest,
         target_relation=prepared.target_relation,
-        target_mutation_outcome="EXCHANGED",
+        shadow_relation=str(scratch.shadow),
         predecessor_uuid=prepared.target_uuid,
-        successor_uuid=committing.generation.shadow_uuid,
+        successor_uuid=this.generation.shadow_uuid,
         observed_target_uuid=there.target_uuid,
         observed_shadow_uuid=there.shadow_uuid,
         physical_authority_sha256=authority.digest,
+        predecessor_parts_sha256=parts,
         observed_at=services.clock.now(),
     )
     require(

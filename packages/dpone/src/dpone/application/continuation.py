@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dpone_contracts.outcomes import MssqlOutcome
-
-from dpone.application.build import outcome_of
-from dpone.application.operation import Operation, Run, head_of
+from dpone.application.build import settle
+from dpone.application.operation import Operation, Run, head_of, query_id_prefix
 from dpone.application.services import Services, require
 from dpone_contracts.bindings import AttemptContinuationReceipt
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
+from dpone_contracts.outcomes import SqlOutcome
 
 if TYPE_CHECKING:
     from dpone_contracts.ports.refresh_state import AdmittedOperation, WorkerIdentity
 
 GUARD_FREE = "EXCLUSIVE_ACQUIRED"
-
-
-def query_id_prefix(operation: Operation) -> str:
-    """The prefix of every ClickHouse query id of an operation's execution."""
-    binding = operation.admitted.attempt.workflow_execution_binding_sha256.removeprefix("sha256:")
-    return f"dpone-semref-{binding[:20]}-{operation.plan.operation_id.removeprefix('sha256:')[:20]}-"
 
 
 def continue_run(services: Services, run: Run, worker: WorkerIdentity) -> Run:
@@ -39,15 +33,16 @@ def continue_run(services: Services, run: Run, worker: WorkerIdentity) -> Run:
     if not open_operations:
         return run
     held = tuple(sorted(o.plan.operation_id for o in open_operations))
-    continued = {o.plan.operation_id: _continue(services, o, held, worker) for o in open_operations}
+    continued = {o.plan.operation_id: _continue(services, run, o, held, worker) for o in open_operations}
     operations = (
         Operation(o.plan, o.target, continued.get(o.plan.operation_id, o.admitted)) for o in run.operations
     )
-    return Run(run.bundle, run.binding, tuple(operations))
+    return replace(run, operations=tuple(operations))
 
 
 def _continue(
     services: Services,
+    run: Run,
     operation: Operation,
     held: tuple[str, ...],
     worker: WorkerIdentity,
@@ -73,16 +68,15 @@ def _continue(
                 "clickhouse_queries": str(len(running)),
             },
         )
-    outcome, receipt = outcome_of(services, operation)
-    if outcome is not MssqlOutcome.COMMITTED_WITH_IMAGES or receipt is None:
-        code = (
-            "DPONE_SQL_OUTCOME_UNKNOWN"
-            if outcome is MssqlOutcome.COMMIT_UNKNOWN
-            else "DPONE_CONTINUATION_NOT_COMMITTED"
-        )
+    found, receipt = settle(services, operation, run.recovery_fork)
+    if receipt is None:
+        unknown = found.outcome is SqlOutcome.COMMIT_UNKNOWN
         raise DponeError(
-            code, f"{operation.model}: {outcome.value}", {"operation_id": operation.plan.operation_id}
+            "DPONE_SQL_OUTCOME_UNKNOWN" if unknown else "DPONE_CONTINUATION_NOT_COMMITTED",
+            f"{operation.model}: {found.outcome.value}",
+            {"operation_id": operation.plan.operation_id, **dict.fromkeys(found.findings, "seen")},
         )
+    require(services.documents.persist(operation.plan.operation_id, receipt))
     continuation = AttemptContinuationReceipt.build(
         after_image_sha256=receipt.after_image_sha256,
         build_receipt_sha256=receipt.digest,

@@ -34,20 +34,27 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An admitted workflow: the plan bundle, its binding to a DagRun, and its operations in plan order."""
+    """An admitted workflow: the plan bundle, its binding to a DagRun, and its operations in plan order.
+
+    `recovery_fork` is the fork of the control database that the activation was made on.
+    """
 
     bundle: PlanBundle
     binding: WorkflowExecutionBinding
+    recovery_fork: str
     operations: tuple[Operation, ...]
 
 
-def run_of(bundle: PlanBundle, binding: WorkflowExecutionBinding, admission: Admission) -> Run:
+def run_of(
+    bundle: PlanBundle, binding: WorkflowExecutionBinding, recovery_fork: str, admission: Admission
+) -> Run:
     """Join plans, targets and attempts by operation."""
     targets = {target.model_unique_id: target for target in bundle.targets}
     admitted = {operation.operation_id: operation for operation in admission.operations}
     return Run(
         bundle,
         binding,
+        recovery_fork,
         tuple(
             Operation(plan, targets[plan.model_unique_id], admitted[plan.operation_id])
             for plan in bundle.operation_plans
@@ -58,6 +65,12 @@ def run_of(bundle: PlanBundle, binding: WorkflowExecutionBinding, admission: Adm
 def head_of(services: Services, operation: Operation) -> JournalEntry:
     """The latest journal entry of an operation."""
     return services.state.journal(operation.plan.operation_id)[-1]
+
+
+def query_id_prefix(operation: Operation) -> str:
+    """The prefix of every ClickHouse query id of an operation's execution."""
+    binding = operation.admitted.attempt.workflow_execution_binding_sha256.removeprefix("sha256:")
+    return f"dpone-semref-{binding[:20]}-{operation.plan.operation_id.removeprefix('sha256:')[:20]}-"
 
 
 def stored(services: Services, operation_id: str, kind: type[D]) -> D | None:

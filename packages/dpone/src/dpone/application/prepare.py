@@ -9,21 +9,19 @@ from dpone.application.operation import Operation, Run, head_of, stored
 from dpone.application.services import Services, refuse_first, require
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
-from dpone_contracts.run_receipts import ContentRecord, PreparedGenerationReceipt
+from dpone_contracts.run_receipts import ContentRecord, PreparedReceipt
 
 if TYPE_CHECKING:
     from dpone_contracts.artifacts import SealedArtifactManifest
     from dpone_contracts.ports.publisher import PhysicalAuthority, Scratch
 
 
-def prepare(
-    services: Services, operation: Operation, manifest: SealedArtifactManifest
-) -> PreparedGenerationReceipt:
+def prepare(services: Services, operation: Operation, manifest: SealedArtifactManifest) -> PreparedReceipt:
     """Prepare one operation's generation, or return the receipt that is already stored.
 
     An empty manifest prepares nothing: the target must hold no row in the scope (specification, empty scope).
     """
-    receipt = stored(services, operation.plan.operation_id, PreparedGenerationReceipt)
+    receipt = stored(services, operation.plan.operation_id, PreparedReceipt)
     if receipt is not None:
         return receipt
     content = stored(services, operation.plan.operation_id, ContentRecord)
@@ -70,7 +68,7 @@ def mark_prepared(services: Services, run: Run) -> None:
         return
     entries = []
     for operation in run.operations:
-        receipt = stored(services, operation.plan.operation_id, PreparedGenerationReceipt)
+        receipt = stored(services, operation.plan.operation_id, PreparedReceipt)
         if receipt is None:
             raise DponeError(
                 "DPONE_COMMIT_NOT_PREPARED",
@@ -82,7 +80,7 @@ def mark_prepared(services: Services, run: Run) -> None:
 
 def _prepare_empty(
     services: Services, operation: Operation, manifest: SealedArtifactManifest, authority: PhysicalAuthority
-) -> PreparedGenerationReceipt:
+) -> PreparedReceipt:
     rows = services.publisher.scope_rows(operation.plan, operation.target)
     if rows:
         raise DponeError(
@@ -90,7 +88,7 @@ def _prepare_empty(
             f"{operation.model}: the sealed scope is empty, the target's is not",
             {"target_rows_in_scope": str(rows)},
         )
-    return PreparedGenerationReceipt.build(
+    return PreparedReceipt.build(
         **_common(operation, manifest, authority),
         target_mutation="NOT_REQUIRED_EMPTY_SCOPE",
         value_conversion_conformance="NOT_APPLICABLE_NO_DATA",
@@ -122,7 +120,7 @@ def _prepare_generation(
     manifest: SealedArtifactManifest,
     content: ContentRecord,
     authority: PhysicalAuthority,
-) -> PreparedGenerationReceipt:
+) -> PreparedReceipt:
     plan, target, admitted = operation.plan, operation.target, operation.admitted
     left = services.publisher.find_scratch(plan, target, admitted)
     if left is not None:
@@ -145,7 +143,7 @@ def _prepare_generation(
             f"{operation.model}: the shadow is not the old target with the staged rows",
             {"differences": str(proof.differences), "staged_rows": str(proof.staged_rows)},
         )
-    return PreparedGenerationReceipt.build(
+    return PreparedReceipt.build(
         **_common(operation, manifest, authority),
         target_mutation="EXCHANGE_REQUIRED",
         value_conversion_conformance="PROVEN",

@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from dpone_contracts.identity import artifact_authority_digest, codec_digests
-
 from dpone.application.operation import Operation, Run, head_of, stored
 from dpone.application.services import Services, require
 from dpone_contracts.artifacts import SealAuthorizationReceipt, SealedArtifactManifest
-from dpone_contracts.canonical import canonical_bytes
+from dpone_contracts.build_receipt import ModelBuildReceipt
+from dpone_contracts.canonical import Json, canonical_bytes
+from dpone_contracts.codec_identity import codec_digests
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
-from dpone_contracts.run_receipts import ContentRecord, ModelBuildReceipt
+from dpone_contracts.plan_bundle import artifact_authority_digest
+from dpone_contracts.relations import SqlRelation
+from dpone_contracts.run_receipts import ContentRecord
 
 if TYPE_CHECKING:
     from dpone_contracts.ports.artifact_store import EncodedChunk, StoredObject
@@ -40,7 +42,8 @@ def seal(services: Services, run: Run, operation: Operation) -> SealedArtifactMa
     prefix = f"{operation.target.artifact_authority.artifact_prefix}/{operation.plan.operation_id}"
     blocks: list[str] = []
     chunks: list[tuple[EncodedChunk, StoredObject]] = []
-    batches = services.images.batches(operation.target, receipt.after_image, ROWS_PER_BATCH)
+    image = SqlRelation.from_bracketed(receipt.after_image_relation_id)
+    batches = services.images.batches(operation.plan, operation.target, image, ROWS_PER_BATCH)
     for chunk in services.encoder.encode(operation.target, batches):
         key = f"{prefix}/chunks/{chunk.ordinal:06}.parquet"
         chunks.append((chunk, require(services.artifacts.create(key, chunk.data, chunk.sha256))))
@@ -93,11 +96,11 @@ def _authorize(
             "DPONE_SEAL_NOT_AUTHORISED", f"{operation.model}: the journal is at {head.state.value}"
         )
     event_time = next(c for c in plan.effective_key_columns if c.name == plan.event_time_column)
-    fields: dict[str, object] = {
+    fields: dict[str, Json] = {
         "after_image_relation_id": receipt.after_image_relation_id,
         "after_image_row_count": receipt.after_image_row_count,
         "after_image_sha256": receipt.after_image_sha256,
-        "artifact_authority_sha256": artifact_authority_digest(target),
+        "artifact_authority_sha256": artifact_authority_digest(target.artifact_authority.to_plain()),
         "attempt_binding_sha256": attempt.digest,
         "baseline_adoption_receipt_sha256": target.baseline_receipt_sha256,
         "before_image_relation_id": receipt.before_image_relation_id,
@@ -116,6 +119,7 @@ def _authorize(
         "mssql_outcome": "COMMITTED_WITH_IMAGES",
         "operation_id": plan.operation_id,
         "operation_plan_sha256": plan.digest,
+        "codec_mapping_certification_sha256": target.baseline_receipt.certified_codec_mapping_sha256,
         "ordered_writable_schema_sha256": target.writable_schema_sha256,
         "route_certification_receipt_sha256": target.route_certification_receipt_sha256,
         "seal_policy_sha256": target.artifact_authority.retention_policy_sha256,
@@ -124,7 +128,7 @@ def _authorize(
         "workflow_id": run.binding.workflow_execution_id,
         "workflow_plan_sha256": run.binding.workflow_plan_sha256,
         "writer_exclusivity_assurance_receipt_sha256": target.writer_exclusivity_assurance_receipt_sha256,
-        **codec_digests(target),
+        **codec_digests(target.writable_columns, services.encoder.writer_options()),
     }
     if event_time.utc_assurance_sha256 is not None:
         fields["utc_semantics_assurance_receipt_sha256"] = event_time.utc_assurance_sha256

@@ -52,7 +52,7 @@ def require(result: EffectResult[T]) -> T:
         case Applied(value):
             return value
         case NotApplied(reason) | Unknown(reason):
-            refuse(reason)
+            raise DponeError.because(reason)
         case _:
             assert_never(result)
 

@@ -9,7 +9,7 @@ from dpone.application.services import Services, require
 from dpone_contracts.artifacts import SealedArtifactManifest
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
-from dpone_contracts.run_receipts import ClickHouseTerminalReceipt, PublicationReceipt
+from dpone_contracts.run_receipts import EmptyScopeReceipt, ExchangeReceipt, PublicationReceipt
 from dpone_contracts.summaries import DurableWorkflowSummary
 
 if TYPE_CHECKING:
@@ -39,8 +39,10 @@ def summarise(services: Services, run: Run) -> DurableWorkflowSummary:
 def _publication(services: Services, run: Run, operation: Operation) -> dict[str, object]:
     state = head_of(services, operation).state
     manifest = stored(services, operation.plan.operation_id, SealedArtifactManifest)
-    terminal = stored(services, operation.plan.operation_id, ClickHouseTerminalReceipt)
-    receipt = stored(services, operation.plan.operation_id, PublicationReceipt)
+    exchange = stored(services, operation.plan.operation_id, ExchangeReceipt)
+    empty = stored(services, operation.plan.operation_id, EmptyScopeReceipt)
+    receipt = empty or stored(services, operation.plan.operation_id, PublicationReceipt)
+    terminal = exchange or empty
     if state is not OperationState.COMPLETE or manifest is None or terminal is None or receipt is None:
         raise DponeError("DPONE_SUMMARY_INCOMPLETE", f"{operation.model}: the journal is at {state.value}")
     return {

@@ -1,0 +1,309 @@
+"""One disposable profile: engines in a directory of their own, on random loopback ports, with random passwords."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import secrets
+import shutil
+import select
+import socket
+import subprocess
+import sys
+import uuid
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from dpone_lab.odbc import find_driver, open_connection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DEFAULT_DIRECTORY = Path(".lab")
+MARKER_FILE = "DISPOSABLE"
+MARKER_TEXT = "This directory belongs to `dpone lab` and is removed by `dpone lab down`.\n"
+MARKER_PROPERTY = "dpone.lab.marker"
+PROFILE_FILE = "profile.json"
+DATABASE = "lab"
+
+MSSQL_VARIABLE = "DPONE_MSSQL_DSN"
+CLICKHOUSE_VARIABLE = "DPONE_CLICKHOUSE_DSN"
+STORE_VARIABLE = "DPONE_OBJECT_STORE"
+
+_READY_SECONDS = 60
+_STOP_SECONDS = 30
+_NEEDED_BYTES = 512 * 1024 * 1024
+_LOOPBACK = "127.0.0.1"
+
+
+class LabError(Exception):
+    """The lab can't do what was asked; the message is for a person, without values of theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabProcess:
+    """A process that the lab started: its start time (seconds since the epoch) tells it from a later one of its pid."""
+
+    name: str
+    pid: int
+    started: float
+
+
+@dataclass(frozen=True, slots=True)
+class LabProfile:
+    """What a running lab consists of; ``marker`` is also the database's extended property ``dpone.lab.marker``.
+
+    ``mssql_dsn`` is an ODBC connection string, ``clickhouse_dsn`` an HTTP URL with credentials, ``object_store``
+    an fsspec URL. ``processes`` are the lab's own: a real engine put in place by a variable has none.
+    """
+
+    directory: str
+    marker: str
+    mssql_dsn: str
+    clickhouse_dsn: str
+    object_store: str
+    odbc_driver: str
+    processes: tuple[LabProcess, ...]
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables by which the product finds the engines."""
+        return {
+            MSSQL_VARIABLE: self.mssql_dsn,
+            CLICKHOUSE_VARIABLE: self.clickhouse_dsn,
+            STORE_VARIABLE: self.object_store,
+        }
+
+
+def up(
+    directory: Path = DEFAULT_DIRECTORY,
+    *,
+    mssql_port: int = 0,
+    clickhouse_port: int = 0,
+    driver: str | None = None,
+) -> LabProfile:
+    """Start the engines in a new directory and write its profile.
+
+    ``DPONE_MSSQL_DSN``, ``DPONE_CLICKHOUSE_DSN`` and ``DPONE_OBJECT_STORE`` put a real engine in an engine's
+    place. Raises :class:`LabError` and leaves nothing behind when anything can't start.
+    """
+    directory = directory.absolute()
+    for port in (mssql_port, clickhouse_port):
+        _require_free_port(port)
+    _create(directory)
+    started: list[LabProcess] = []
+    try:
+        profile = _start(directory, started, mssql_port, clickhouse_port, driver)
+        _write_private(directory / PROFILE_FILE, json.dumps(asdict(profile), indent=2) + "\n")
+    except BaseException as fault:
+        for process in reversed(started):
+            _stop(process)
+        shutil.rmtree(directory, ignore_errors=True)
+        if isinstance(fault, OSError) and fault.errno == errno.ENOSPC:
+            raise LabError(f"no space left for the lab under {directory.name}") from fault
+        raise
+    return profile
+
+
+def read_profile(directory: Path = DEFAULT_DIRECTORY) -> LabProfile:
+    """Read the profile of a directory that `up` made; :class:`LabError` when there is none."""
+    path = directory / PROFILE_FILE
+    try:
+        fields = json.loads(path.read_text())
+        return LabProfile(
+            **{**fields, "processes": tuple(LabProcess(**each) for each in fields["processes"])}
+        )
+    except FileNotFoundError:
+        raise LabError(f"no lab here: {directory} has no {PROFILE_FILE}") from None
+    except (json.JSONDecodeError, KeyError, TypeError) as fault:
+        raise LabError(f"{path} is not a lab's profile") from fault
+
+
+def down(directory: Path = DEFAULT_DIRECTORY) -> list[LabProcess]:
+    """Stop the lab's processes and remove its directory; return those that were still running.
+
+    A process is stopped only when its pid still belongs to the process that the profile names. A directory
+    without the lab's marker file is refused.
+    """
+    directory = directory.absolute()
+    if not directory.exists():
+        raise LabError(f"no lab here: {directory.name} does not exist")
+    _require_marker(directory)
+    stopped: list[LabProcess] = []
+    if (directory / PROFILE_FILE).exists():
+        stopped = [process for process in reversed(read_profile(directory).processes) if _stop(process)]
+    shutil.rmtree(directory)
+    return stopped
+
+
+@contextlib.contextmanager
+def running_lab(directory: Path, **options: Any) -> Iterator[LabProfile]:
+    """Run a lab for the duration of a block; ``options`` are those of :func:`up`."""
+    profile = up(directory, **options)
+    try:
+        yield profile
+    finally:
+        down(directory)
+
+
+# --- starting -----------------------------------------------------------------------------------------------------
+
+
+def _start(
+    directory: Path, started: list[LabProcess], mssql_port: int, clickhouse_port: int, driver: str | None
+) -> LabProfile:
+    profile = LabProfile(
+        directory=str(directory),
+        marker=str(uuid.uuid4()),
+        mssql_dsn=os.environ.get(MSSQL_VARIABLE, ""),
+        clickhouse_dsn=os.environ.get(CLICKHOUSE_VARIABLE, ""),
+        object_store=os.environ.get(STORE_VARIABLE, ""),
+        odbc_driver=find_driver(driver),
+        processes=(),
+    )
+    if not profile.mssql_dsn:
+        profile = replace(profile, mssql_dsn=_start_mssql(directory, started, mssql_port, profile))
+    if not profile.clickhouse_dsn:
+        profile = replace(profile, clickhouse_dsn=_start_clickhouse(directory, started, clickhouse_port))
+    if not profile.object_store:
+        store = directory / "objects"
+        store.mkdir()
+        profile = replace(profile, object_store=store.as_uri())
+    return replace(profile, processes=tuple(started))
+
+
+def _start_mssql(directory: Path, started: list[LabProcess], port: int, profile: LabProfile) -> str:
+    folder, password = _engine_folder(directory, "mssql")
+    ready = _launch(
+        "SQL Server endpoint",
+        ["dpone_lab.sqlserver", "--data", str(folder / "data"), "--database", DATABASE, "--port", str(port)],
+        folder,
+        started,
+    )
+    dsn = (
+        f"DRIVER={{{profile.odbc_driver}}};SERVER={_LOOPBACK},{ready['port']};PORT={ready['port']};"
+        f"DATABASE={DATABASE};UID=sa;PWD={{{password}}};Encrypt=no;TrustServerCertificate=yes;TDS_Version=7.4"
+    )
+    mark_disposable(dsn, profile.marker)
+    return dsn
+
+
+def mark_disposable(dsn: str, marker: str) -> None:
+    """Write the disposable marker into a database: its extended property ``dpone.lab.marker``."""
+    with contextlib.closing(open_connection(dsn)) as connection:
+        connection.execute(
+            f"EXEC sys.sp_addextendedproperty @name = N'{MARKER_PROPERTY}', @value = N'{uuid.UUID(marker)}'"
+        )
+
+
+def _start_clickhouse(directory: Path, started: list[LabProcess], port: int) -> str:
+    folder, password = _engine_folder(directory, "clickhouse")
+    ready = _launch(
+        "ClickHouse",
+        ["dpone_lab.clickhouse", "--data", str(folder / "data"), "--port", str(port), "--user", "lab"],
+        folder,
+        started,
+    )
+    return f"http://lab:{password}@{_LOOPBACK}:{ready['port']}/"
+
+
+def _engine_folder(directory: Path, name: str) -> tuple[Path, str]:
+    folder = directory / name
+    folder.mkdir()
+    password = secrets.token_urlsafe(24)
+    _write_private(folder / "password", password)
+    return folder, password
+
+
+def _launch(name: str, module: list[str], folder: Path, started: list[LabProcess]) -> dict[str, Any]:
+    """Start a process, wait for its ready line, and note it in ``started`` as soon as it exists."""
+    command = [sys.executable, "-m", *module, "--password-file", str(folder / "password")]
+    log = folder / "log"
+    with log.open("wb") as errors:
+        # A session of its own: a signal to the caller's group must not reach the engine.
+        child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+        )
+    try:
+        started.append(LabProcess(name, child.pid, psutil.Process(child.pid).create_time()))
+    except psutil.NoSuchProcess:
+        raise LabError(f"the lab's {name} did not start: {_last_line(log)}") from None
+    readable, _, _ = select.select([child.stdout], [], [], _READY_SECONDS)
+    line = child.stdout.readline() if child.stdout is not None and readable else b""
+    if not line:
+        child.kill()
+        child.wait()
+        raise LabError(f"the lab's {name} did not start: {_last_line(log)}")
+    ready: dict[str, Any] = json.loads(line)
+    return ready
+
+
+def _last_line(log: Path) -> str:
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return lines[-1].strip()[:300] if lines else "it ended without a word"
+
+
+# --- directory, ports, processes ----------------------------------------------------------------------------------
+
+
+def _create(directory: Path) -> None:
+    if directory.exists() and any(directory.iterdir()):
+        if (directory / MARKER_FILE).is_file():
+            raise LabError(
+                f"{directory.name} already holds a lab: `dpone lab down` stops and removes it, running or stale"
+            )
+        raise LabError(f"{directory.name} exists, isn't empty and isn't a lab's: choose another directory")
+    directory.mkdir(parents=True, exist_ok=True)
+    directory.chmod(0o711)
+    if shutil.disk_usage(directory).free < _NEEDED_BYTES:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise LabError(f"no space left for the lab: {_NEEDED_BYTES // 2**20} MiB are needed")
+    (directory / MARKER_FILE).write_text(MARKER_TEXT)
+
+
+def _require_marker(directory: Path) -> None:
+    marker = directory / MARKER_FILE
+    if not marker.is_file() or marker.read_text() != MARKER_TEXT:
+        raise LabError(
+            f"{directory.name} isn't a lab's directory: it has no {MARKER_FILE} file; nothing was touched"
+        )
+
+
+def _require_free_port(port: int) -> None:
+    if port:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((_LOOPBACK, port))
+            except OSError as fault:
+                raise LabError(f"port {port} is taken: free it or choose another") from fault
+
+
+def _stop(process: LabProcess) -> bool:
+    """End a process if it is still the one that was started; tell whether it was."""
+    try:
+        found = psutil.Process(process.pid)
+        if found.create_time() != process.started or found.status() == psutil.STATUS_ZOMBIE:
+            return False
+        _end(found)
+    except psutil.NoSuchProcess:
+        return False
+    return True
+
+
+def _end(process: psutil.Process) -> None:
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except psutil.TimeoutExpired:
+        process.kill()
+        process.wait(_STOP_SECONDS)
+
+
+def _write_private(path: Path, text: str) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)
