@@ -18,7 +18,6 @@ SCALARS: dict[str, tuple[int, int]] = {
     "ltrim": (1, 1),
     "nchar": (1, 1),
     "parsename": (2, 2),
-    "patindex": (2, 2),
     "quotename": (1, 2),
     "replace": (3, 3),
     "replicate": (2, 2),
@@ -34,7 +33,6 @@ SCALARS: dict[str, tuple[int, int]] = {
     "hashbytes": (2, 2),
     # NULLs and choice
     "coalesce": (1, 254),
-    "iif": (3, 3),
     "isnull": (2, 2),
     "nullif": (2, 2),
     # numbers
