@@ -82,6 +82,7 @@ def wheels(session: nox.Session, member: str) -> None:
     with tempfile.TemporaryDirectory() as empty:
         here = Path(empty) / "tests"
         shutil.copytree(ROOT / "packages" / member / "tests", here)
+        shutil.copy(ROOT / "conftest.py", here / "conftest.py")
         session.chdir(empty)
         session.run(
             "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider", "-m", "not engine",

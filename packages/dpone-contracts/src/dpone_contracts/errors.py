@@ -47,19 +47,56 @@ DPONE_ARTIFACT_CONCURRENT_CREATE | REFUSED | The store refused a create because 
 DPONE_ARTIFACT_CONFLICT | CORRUPTION | Other bytes stand under a key that this operation must create | the object's key, version and digest in the evidence | dpone refresh status
 DPONE_ARTIFACT_DIGEST_MISMATCH | CORRUPTION | Stored bytes do not have the digest that the manifest or the upload names | the object version named in the evidence | dpone refresh status
 DPONE_ARTIFACT_KEY_REFUSED | REFUSED | An object key is outside the operation's prefix or is no exact key | the key in the evidence | dpone refresh status
+DPONE_ARTIFACT_MISSING | CORRUPTION | An exact object version that evidence names is not in the store | key and version in the evidence, the store's audit log | dpone refresh status
 DPONE_ARTIFACT_OUTCOME_UNKNOWN | UNKNOWN | A chunk or manifest was sent and the store did not answer, or cannot be read now | the key in the evidence, once the store answers | dpone refresh recover plan
 DPONE_ARTIFACT_STORE_FULL | REFUSED | The object store has no room for the object, and nothing of it is there | free space of the store | dpone doctor
 DPONE_ARTIFACT_STORE_REFUSED | REFUSED | The object store refused the request, and nothing is there | status and code in the evidence, permissions of the credentials | dpone doctor
 DPONE_ARTIFACT_STORE_UNAVAILABLE | UNVERIFIED | The object store could not be reached or refused the credentials before anything was written | endpoint, bucket and credential reference | dpone doctor
 DPONE_ARTIFACT_STORE_UNFIT | REFUSED | The store failed the start-up probe: a second create of a key must fail, and versions must be exact | conditional writes and versioning of the bucket | dpone doctor
 DPONE_ATTEMPT_ALREADY_INVOKED | REFUSED | The attempt has been launched before or its fate is settled; SQL is never tried again | the attempt's intent and fate rows | dpone refresh recover plan
-DPONE_ATTEMPT_NOT_QUIESCENT | UNKNOWN | Something of the earlier attempt still runs in an engine, or cannot be seen | sessions and queries of the attempt | dpone refresh status
-DPONE_ATTEMPT_NOT_TERMINATED | UNKNOWN | Nothing trusted proves that the earlier attempt has ended; a heartbeat is no proof | the pod or process of the attempt | dpone refresh status
+DPONE_ATTEMPT_NOT_QUIESCENT | UNVERIFIED | Something of the earlier attempt still runs in an engine, or cannot be seen | sessions and queries of the attempt | dpone refresh status
+DPONE_ATTEMPT_NOT_TERMINATED | UNVERIFIED | Nothing trusted proves that the earlier attempt has ended; a heartbeat is no proof | the pod or process of the attempt | dpone refresh status
+DPONE_BASELINE_NOT_CONFORMANT | REFUSED | The relation cannot be adopted: a key stands more than once, or the table has no identity | the relation named in the message | dpone refresh status
 DPONE_BUDGET_EXCEEDED | REFUSED | A resource budget of the policy doesn't hold before the next side effect | the figure and the limit in the message | dpone refresh status
 DPONE_BUILD_NOT_COMMITTED | REFUSED | The model's mutation did not commit; nothing of it is left | dbt's log and the gate that stopped it | dpone refresh recover plan
 DPONE_BUILD_TEST_GATE_FAILED | REFUSED | Every model committed, the workflow's tests did not all pass; nothing is sealed | dbt's log named in the evidence | dpone refresh recover plan
 DPONE_CANCELLATION_TOO_LATE | REFUSED | A commit has begun; it must be reconciled to its end before anything else | the operation's journal | dpone refresh recover plan
 DPONE_CLEANUP_REQUIRED | REFUSED | A failed operation of this target has not been cleaned up and acknowledged | the failed operation in the evidence | dpone refresh cleanup plan
+DPONE_CLICKHOUSE_ALIAS | REFUSED | An Alias table stands for the target and would write to or follow it by name | the table named in the evidence | dpone refresh status
+DPONE_CLICKHOUSE_ASYNC_INSERTS | REFUSED | The asynchronous insert queue holds rows for the target | system.asynchronous_inserts and the writer that fills it | dpone refresh status
+DPONE_CLICKHOUSE_AUTHORITY_CHANGED | REFUSED | The target's physical design changed after its generation was prepared | who altered the target or added a follower | dpone refresh status
+DPONE_CLICKHOUSE_BUDGET | REFUSED | The next step would break a budget of bytes, rows or disk | the figure named, and the resource policy | dpone refresh status
+DPONE_CLICKHOUSE_BUFFER | REFUSED | A Buffer table flushes into the target by name, also into the next generation | the table named in the evidence | dpone refresh status
+DPONE_CLICKHOUSE_COLUMNS_DIFFER | REFUSED | The target's columns or their types are not the planned ones | the column named, and the plan's writable columns | dpone refresh status
+DPONE_CLICKHOUSE_COLUMN_EXPRESSION | REFUSED | A column of the target computes or defaults its values | the column named | dpone refresh status
+DPONE_CLICKHOUSE_DATABASE_NOT_ATOMIC | REFUSED | EXCHANGE TABLES needs a database of the Atomic engine; there is no other way to publish | the database named | dpone refresh status
+DPONE_CLICKHOUSE_DEPENDANT | REFUSED | Another object depends on the target or follows it by name | the object named | dpone refresh status
+DPONE_CLICKHOUSE_DICTIONARY | REFUSED | A dictionary reads the target by name | the dictionary named | dpone refresh status
+DPONE_CLICKHOUSE_DISTRIBUTED | REFUSED | A Distributed table writes to or reads the target by name | the table named | dpone refresh status
+DPONE_CLICKHOUSE_ENGINE_REFUSED | REFUSED | The target is not a plain MergeTree table | the engine named | dpone refresh status
+DPONE_CLICKHOUSE_LIGHTWEIGHT_DELETE | REFUSED | Parts of the target hold rows that are deleted but present | the part named; OPTIMIZE or APPLY DELETED MASK settles it | dpone refresh status
+DPONE_CLICKHOUSE_MATERIALIZED_VIEW | REFUSED | A materialised view writes to the target or is fed by it | the view named | dpone refresh status
+DPONE_CLICKHOUSE_MERGE_TABLE | REFUSED | A Merge table covers the target by pattern | the table named | dpone refresh status
+DPONE_CLICKHOUSE_MUTATION_PENDING | REFUSED | A mutation of the target is not done | system.mutations, the mutation named | dpone refresh status
+DPONE_CLICKHOUSE_OUTCOME_UNKNOWN | UNKNOWN | A statement was sent to ClickHouse and no answer came | the query id in system.processes and query_log | dpone refresh recover plan
+DPONE_CLICKHOUSE_PART_LACKS_COLUMN | REFUSED | A part of the target lacks a column, so its rows read as that column's default | the part named | dpone refresh status
+DPONE_CLICKHOUSE_PATCH_PART | REFUSED | Lightweight updates of the target are not applied yet | the part named; APPLY PATCHES settles it | dpone refresh status
+DPONE_CLICKHOUSE_PROJECTION | REFUSED | The target has a projection, which attached partitions need not carry | the projection named | dpone refresh status
+DPONE_CLICKHOUSE_QUEUE_ENGINE | REFUSED | A queue table names the target | the table named | dpone refresh status
+DPONE_CLICKHOUSE_REFRESHABLE_VIEW | REFUSED | A refreshable view writes to the target, and may exchange it itself | the view named | dpone refresh status
+DPONE_CLICKHOUSE_ROW_POLICY | REFUSED | A row policy filters the target or a scratch name | the policy named | dpone refresh status
+DPONE_CLICKHOUSE_ROW_POLICY_UNVERIFIED | UNVERIFIED | The principal may not list row policies, so their absence is not proven | grant SHOW ROW POLICIES | dpone doctor
+DPONE_CLICKHOUSE_SCRATCH_CONFLICT | REFUSED | A scratch name is taken by another table, holds rows already, or is no scratch name | the table and UUIDs named | dpone refresh cleanup plan
+DPONE_CLICKHOUSE_SCRATCH_DIFFERS | REFUSED | Staging or shadow is not of the target's design | the create queries of both | dpone refresh cleanup plan
+DPONE_CLICKHOUSE_SETTING_REFUSED | REFUSED | A setting that changes what statements mean is not as it is pinned | the setting named, in the user's profile | dpone doctor
+DPONE_CLICKHOUSE_STATEMENT_REFUSED | REFUSED | ClickHouse answered a statement with an error | the error code, and the query id in query_log | dpone refresh status
+DPONE_CLICKHOUSE_TARGET_ABSENT | REFUSED | No table has the target's name; this release creates none | the name in the plan | dpone refresh status
+DPONE_CLICKHOUSE_TARGET_CHANGED | REFUSED | The target or its shadow was written during or after the proof | writers of the target in query_log | dpone refresh status
+DPONE_CLICKHOUSE_TTL | REFUSED | The target has a TTL, which removes or moves rows by itself | the create query | dpone refresh status
+DPONE_CLICKHOUSE_UNAVAILABLE | UNVERIFIED | ClickHouse could not be reached, or a read got no answer | endpoint, credentials and network | dpone doctor
+DPONE_CLICKHOUSE_UNREADABLE | UNVERIFIED | ClickHouse refused a read that the decision needs | the error code, and grants on system tables | dpone doctor
+DPONE_CLICKHOUSE_WINDOW_VIEW | REFUSED | A window view writes to the target or reads it | the view named | dpone refresh status
+DPONE_CLICKHOUSE_WRITER_ACTIVE | REFUSED | A statement that may write the target is running | the query named, in system.processes | dpone refresh status
 DPONE_COMMIT_NOT_PREPARED | REFUSED | A model is not sealed and prepared; none commits before all are | the operation's journal and prepared receipt | dpone refresh status
 DPONE_CONTINUATION_MISMATCH | REFUSED | A continuation or termination receipt speaks of another attempt than the stored one | the attempt in the evidence | dpone refresh recover plan
 DPONE_CONTINUATION_NOT_COMMITTED | REFUSED | The earlier attempt's mutation did not commit, so the same operation cannot go on | the operation's outcome; plan a replacement | dpone refresh recover plan
@@ -84,6 +121,8 @@ DPONE_INTERNAL | CORRUPTION | A rule that the program itself guarantees does not
 DPONE_JOURNAL_CORRUPT | CORRUPTION | Stored journal entries do not follow the state graph | the entry named in the evidence | stop and call the platform's owner
 DPONE_JOURNAL_EDGE_REFUSED | REFUSED | The state graph has no such edge from the operation's present state with this receipt | the operation's journal | dpone refresh status
 DPONE_KEY_REFERENCE_UNRESOLVED | REFUSED | The encryption key that the seal policy refers to is absent or has the wrong size | the key reference (never the key) | dpone doctor
+DPONE_LAB_DAY_NOT_A_DAY | USAGE | The day is not a date of the form YYYY-MM-DD | the --day option | dpone lab demo --help
+DPONE_LAB_DAY_WITHOUT_EVENTS | REFUSED | The real data of the lab has no events on that day | the first and last day in the evidence | dpone lab demo
 DPONE_MSSQL_ALREADY_THERE | REFUSED | A row with this key is already there; nothing was written | the constraint named in the evidence | dpone refresh status
 DPONE_MSSQL_CREATE_ONLY | REFUSED | A create-only table was to be changed; the database refused | who sent the statement | stop and call the platform's owner
 DPONE_MSSQL_DDL_FROZEN | REFUSED | DDL on a covered object while a mutation runs; the database refused it | the running operation | dpone refresh status

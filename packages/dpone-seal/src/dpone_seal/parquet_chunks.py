@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ARTIFACT_FORMAT = "dpone_parquet_v1"
 
-WRITER_OPTIONS = {
+WRITER_OPTIONS: dict[str, str | int | bool] = {
     "version": "2.6",
     "data_page_version": "1.0",
     "compression": "zstd",
@@ -48,6 +48,10 @@ class ParquetChunkEncoder:
     """
 
     max_chunk_bytes: int
+
+    def writer_options(self) -> dict[str, str | int | bool]:
+        """The pinned options of the Parquet writer."""
+        return dict(WRITER_OPTIONS)
 
     def encode(self, target: PlanTarget, batches: Iterable[ImageBatch]) -> Iterator[EncodedChunk]:
         """Chunks in row order, ordinals from 1; nothing for an empty image."""

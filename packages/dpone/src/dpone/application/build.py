@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from dpone.application.operation import Operation, Run, stored
 from dpone.application.services import Services, refuse_first, require
+from dpone_contracts.build_receipt import ModelBuildReceipt
 from dpone_contracts.document import DocumentError
 from dpone_contracts.errors import DponeError
 from dpone_contracts.outcomes import BuildIdentity, ReceiptClaims, SqlClassification, SqlOutcome, classify_sql
 from dpone_contracts.ports.model_build import BuildRequest
-from dpone_contracts.build_receipt import ModelBuildReceipt
 from dpone_contracts.run_receipts import BuildGateReceipt
 
 if TYPE_CHECKING:
