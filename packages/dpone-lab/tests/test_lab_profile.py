@@ -29,7 +29,9 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def marker_of(dsn: str) -> str:
     with closing(odbc.open_connection(dsn)) as connection:
-        query = "SELECT CONVERT(nvarchar(64), value) FROM sys.extended_properties WHERE class = 0 AND name = ?"
+        query = (
+            "SELECT CONVERT(nvarchar(64), value) FROM sys.extended_properties WHERE class = 0 AND name = ?"
+        )
         return connection.execute(query, profile.MARKER_PROPERTY).fetchval()
 
 
@@ -93,7 +95,9 @@ def test_a_full_disk_is_one_clear_error(directory: Path, monkeypatch: pytest.Mon
     assert not directory.exists()
 
 
-def test_an_engine_that_cannot_start_leaves_no_trace(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_cannot_start_leaves_no_trace(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_arguments: object) -> str:
         raise profile.LabError("the lab's SQL Server endpoint did not start: broken")
 

@@ -53,7 +53,9 @@ def parse_day(text: str) -> date:
     first, last = days_with_events()
     if not first <= day <= last:
         raise DponeError(
-            "DPONE_LAB_DAY_WITHOUT_EVENTS", f"{day} has no events", {"first_day": str(first), "last_day": str(last)}
+            "DPONE_LAB_DAY_WITHOUT_EVENTS",
+            f"{day} has no events",
+            {"first_day": str(first), "last_day": str(last)},
         )
     return day
 
@@ -69,7 +71,9 @@ def run_demo(lab: LabProfile, day: date, evidence: Path | None, timeline: Timeli
             before = independent_check.take_snapshot(engines)
         with timeline.step(f"activate {scope_day}"):
             deployment_id, plan_bundle = deployment.activate(scope_day)
-        run = _Run(deployment, pods, timeline, deployment_id, plan_bundle, f"manual__{scope_day}T00:00:00+00:00")
+        run = _Run(
+            deployment, pods, timeline, deployment_id, plan_bundle, f"manual__{scope_day}T00:00:00+00:00"
+        )
         with timeline.step(f"refresh {scope_day}"):
             runs.append(run.through(kill=number == 1) | {"day": str(scope_day)})
         with timeline.step(f"independent check of {scope_day}"):
@@ -157,7 +161,9 @@ def _stages(end: WorkerEnd) -> list[dict[str, Any]]:
         if event["event"] != "stage":
             continue
         if event["state"] == "started":
-            stages.append({"stage": event["stage"], "model": event["model"], "began": event["at"], "seconds": None})
+            stages.append(
+                {"stage": event["stage"], "model": event["model"], "began": event["at"], "seconds": None}
+            )
         else:
             stages[-1]["seconds"] = round(event["at"] - stages[-1]["began"], 3)
     return [{name: value for name, value in stage.items() if name != "began"} for stage in stages]
