@@ -167,6 +167,7 @@ DPONE_PLAN_BOUND_TO_OTHER_RUN | REFUSED | The plan is bound to another DagRun; o
 DPONE_PREDECESSOR_CHANGED | CORRUPTION | The old generation received parts after the proof; a write may be lost | the predecessor's part list and its writers | stop and call the platform's owner
 DPONE_PREFLIGHT_UNVERIFIED | UNVERIFIED | Something that must be known before dbt starts could not be read | permissions and locks named in the message | dpone doctor
 DPONE_PREPARE_MANIFEST_WITHOUT_CONTENT | REFUSED | The sealed manifest has no content record beside it | documents of the operation | dpone refresh status
+DPONE_PROOF_INCOMPLETE | REFUSED | A model or workflow is not proven, so it cannot be released | the reason in the message; `dpone dbt check` gives all of them | dpone dbt check
 DPONE_PUBLICATION_NOT_READY | REFUSED | The operation's journal is not where a publication starts | the operation's journal | dpone refresh status
 DPONE_PUBLICATION_ROWS_MOVED | REFUSED | Heads, checkpoint or journal are not what the publication starts from | the rows named in the evidence | dpone refresh recover plan
 DPONE_ROW_BATCH_UNEXPECTED | REFUSED | An image's batch lacks a column, has another type, or is not in row order | the column named in the evidence | dpone refresh status
