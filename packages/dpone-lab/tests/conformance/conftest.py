@@ -80,7 +80,9 @@ def _drivers() -> list[Any]:
     if REAL:
         return [pytest.param(None, id="real")]
     packaged = odbc.packaged_driver()
-    skipped = pytest.mark.skip(reason="the package mssql-python-odbc with Microsoft's driver is not installed")
+    skipped = pytest.mark.skip(
+        reason="the package mssql-python-odbc with Microsoft's driver is not installed"
+    )
     return [
         pytest.param(odbc.FREETDS, id="freetds"),
         pytest.param(packaged, id="microsoft", marks=() if packaged else skipped),
@@ -92,7 +94,15 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """Run one endpoint for the whole session."""
     folder = tmp_path_factory.mktemp("endpoint")
     (folder / "password").write_text(_PASSWORD)
-    command = [sys.executable, "-m", "dpone_lab.sqlserver", "--data", str(folder / "data"), "--database", "DW"]
+    command = [
+        sys.executable,
+        "-m",
+        "dpone_lab.sqlserver",
+        "--data",
+        str(folder / "data"),
+        "--database",
+        "DW",
+    ]
     command += ["--password-file", str(folder / "password"), "--log", str(folder / "log")]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
     try:
@@ -109,7 +119,11 @@ def server(request: pytest.FixtureRequest) -> Callable[..., Any]:
 
     def connect(user: str | None = None, password: str | None = None) -> Any:
         if REAL:
-            dsn = REAL if user is None else re.sub(r"(UID|PWD)=[^;]*;?", "", REAL) + f";UID={user};PWD={password}"
+            dsn = (
+                REAL
+                if user is None
+                else re.sub(r"(UID|PWD)=[^;]*;?", "", REAL) + f";UID={user};PWD={password}"
+            )
             return odbc.open_connection(dsn)
         port = request.getfixturevalue("port")
         return odbc.open_connection(

@@ -124,12 +124,20 @@ def test_indexes_have_the_documented_ids_and_kinds(sql, schema) -> None:
 def test_index_names_belong_to_their_table(sql, schema) -> None:
     for name in ("a", "b"):
         sql.run(f"CREATE TABLE {schema}.{name} (n int); CREATE INDEX same ON {schema}.{name} (n)")
-    assert sql.one(
-        f"SELECT COUNT(*) FROM sys.indexes AS i JOIN sys.tables AS t ON t.object_id = i.object_id "
-        f"WHERE i.name = 'same' AND t.schema_id = SCHEMA_ID('{schema}')"
-    ) == 2
+    assert (
+        sql.one(
+            f"SELECT COUNT(*) FROM sys.indexes AS i JOIN sys.tables AS t ON t.object_id = i.object_id "
+            f"WHERE i.name = 'same' AND t.schema_id = SCHEMA_ID('{schema}')"
+        )
+        == 2
+    )
     sql.run(f"DROP INDEX same ON {schema}.a")
-    assert sql.one(f"SELECT COUNT(*) FROM sys.indexes WHERE name = 'same' AND object_id = OBJECT_ID('{schema}.b')") == 1
+    assert (
+        sql.one(
+            f"SELECT COUNT(*) FROM sys.indexes WHERE name = 'same' AND object_id = OBJECT_ID('{schema}.b')"
+        )
+        == 1
+    )
 
 
 def test_foreign_keys_tell_both_ends(sql, schema) -> None:
@@ -170,7 +178,9 @@ def test_a_view_names_what_it_depends_on_as_spelled(sql, schema) -> None:
 def test_create_or_alter_view_changes_its_columns(sql, schema) -> None:
     sql.run(f"CREATE VIEW {schema}.v AS SELECT 1 AS a")
     sql.run(f"CREATE OR ALTER VIEW {schema}.v AS SELECT N'x' AS b, CAST(2 AS bigint) AS c")
-    assert sql.rows(f"SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('{schema}.v') ORDER BY column_id") == [
+    assert sql.rows(
+        f"SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('{schema}.v') ORDER BY column_id"
+    ) == [
         ("b",),
         ("c",),
     ]
@@ -203,7 +213,12 @@ def test_temporary_tables_are_in_tempdb_and_not_here(sql) -> None:
 
 def test_partitions_count_rows(sql, schema) -> None:
     sql.run(f"CREATE TABLE {schema}.t (a int); INSERT {schema}.t VALUES (1), (2), (3)")
-    assert sql.one(f"SELECT SUM(rows) FROM sys.partitions WHERE object_id = OBJECT_ID('{schema}.t') AND index_id IN (0, 1)") == 3
+    assert (
+        sql.one(
+            f"SELECT SUM(rows) FROM sys.partitions WHERE object_id = OBJECT_ID('{schema}.t') AND index_id IN (0, 1)"
+        )
+        == 3
+    )
 
 
 def test_extended_properties_are_added_once_changed_and_dropped(sql, schema) -> None:
@@ -226,7 +241,9 @@ def test_extended_properties_are_added_once_changed_and_dropped(sql, schema) -> 
 def test_sp_rename_of_a_column_and_its_errors(sql, schema) -> None:
     sql.run(f"CREATE TABLE {schema}.t (a int, b int); CREATE TABLE {schema}.u (a int)")
     sql.run(f"EXEC sp_rename '{schema}.t.a', 'z', 'COLUMN'")
-    assert sql.rows(f"SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('{schema}.t') ORDER BY column_id") == [
+    assert sql.rows(
+        f"SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('{schema}.t') ORDER BY column_id"
+    ) == [
         ("z",),
         ("b",),
     ]
@@ -235,15 +252,21 @@ def test_sp_rename_of_a_column_and_its_errors(sql, schema) -> None:
 
 
 def test_odbc_catalog_functions_list_tables_and_columns(sql, schema) -> None:
-    sql.run(f"CREATE TABLE {schema}.t (a nvarchar(7) NOT NULL, d datetime2(6)); CREATE TABLE {schema}.u (a int)")
+    sql.run(
+        f"CREATE TABLE {schema}.t (a nvarchar(7) NOT NULL, d datetime2(6)); CREATE TABLE {schema}.u (a int)"
+    )
     cursor = sql.connection.cursor()
     assert sorted(row.table_name for row in cursor.tables(schema=schema, tableType="TABLE")) == ["t", "u"]
-    found = [(row.column_name, row.type_name, row.nullable) for row in cursor.columns(table="t", schema=schema)]
+    found = [
+        (row.column_name, row.type_name, row.nullable) for row in cursor.columns(table="t", schema=schema)
+    ]
     assert found == [("a", "nvarchar", 0), ("d", "datetime2", 1)]
 
 
 def test_databases_and_recovery_fork(sql) -> None:
-    assert sql.rows("SELECT name FROM sys.databases WHERE database_id = DB_ID()") == [(sql.one("SELECT DB_NAME()"),)]
+    assert sql.rows("SELECT name FROM sys.databases WHERE database_id = DB_ID()") == [
+        (sql.one("SELECT DB_NAME()"),)
+    ]
     first = "SELECT recovery_fork_guid FROM sys.database_recovery_status WHERE database_id = DB_ID()"
     assert sql.one(first) == sql.one(first) is not None
 

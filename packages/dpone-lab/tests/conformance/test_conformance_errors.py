@@ -97,12 +97,17 @@ def test_a_syntax_error_anywhere_stops_the_whole_batch(sql, schema) -> None:
 
 def test_names_are_resolved_when_a_statement_runs(sql, schema) -> None:
     t = table(sql, schema)
-    assert sql.error(f"INSERT {t} (id) VALUES (1); INSERT {schema}.later VALUES (1); INSERT {t} (id) VALUES (2)") == 208
+    assert (
+        sql.error(f"INSERT {t} (id) VALUES (1); INSERT {schema}.later VALUES (1); INSERT {t} (id) VALUES (2)")
+        == 208
+    )
     assert sql.rows(f"SELECT id FROM {t}") == [(1,)]
 
 
 def test_a_table_made_in_the_batch_is_found_by_its_later_statements(sql, schema) -> None:
-    assert sql.rows(f"CREATE TABLE {schema}.n (a int); INSERT {schema}.n VALUES (7); SELECT a FROM {schema}.n") == [(7,)]
+    assert sql.rows(
+        f"CREATE TABLE {schema}.n (a int); INSERT {schema}.n VALUES (7); SELECT a FROM {schema}.n"
+    ) == [(7,)]
 
 
 def test_a_subquery_with_two_rows_is_512(sql, schema) -> None:
@@ -125,7 +130,10 @@ def test_sqlstates_are_those_of_the_driver_documentation(sql, schema) -> None:
 
     t = table(sql, schema)
     sql.run(f"INSERT {t} (id) VALUES (1)")
-    for statement, state in ((f"INSERT {t} (id) VALUES (1)", "23000"), (f"SELECT * FROM {schema}.no", "42S02")):
+    for statement, state in (
+        (f"INSERT {t} (id) VALUES (1)", "23000"),
+        (f"SELECT * FROM {schema}.no", "42S02"),
+    ):
         with pytest.raises(pyodbc.Error) as caught:
             sql.run(statement)
         assert caught.value.args[0] == state

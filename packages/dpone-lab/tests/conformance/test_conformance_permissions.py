@@ -102,7 +102,10 @@ def test_metadata_is_silently_invisible(sql, bob, table, schema) -> None:
     listing = f"SELECT name FROM sys.tables WHERE schema_id = SCHEMA_ID('{schema}')"
     assert bob.rows(listing) == []
     assert bob.one(f"SELECT OBJECT_ID('{table}')") is None
-    assert bob.rows(f"SELECT name FROM sys.columns WHERE object_id = {sql.one(f'SELECT OBJECT_ID({table!r})')}") == []
+    assert (
+        bob.rows(f"SELECT name FROM sys.columns WHERE object_id = {sql.one(f'SELECT OBJECT_ID({table!r})')}")
+        == []
+    )
     sql.run(f"GRANT INSERT ON {table} TO {bob.user}")
     assert bob.rows(listing) == [("t",)]
     assert bob.one(f"SELECT OBJECT_ID('{table}')") is not None
@@ -137,7 +140,8 @@ def test_sessions_of_others_are_silently_invisible(sql, bob) -> None:
 
 
 @pytest.mark.parametrize(
-    "view", ["dm_tran_locks", "dm_tran_active_transactions", "dm_tran_session_transactions", "dm_exec_connections"]
+    "view",
+    ["dm_tran_locks", "dm_tran_active_transactions", "dm_tran_session_transactions", "dm_exec_connections"],
 )
 def test_transaction_views_raise_without_view_server_state(bob, view: str) -> None:
     assert bob.error(f"SELECT COUNT(*) FROM sys.{view}") in (300, 297)
@@ -167,7 +171,9 @@ def test_the_owner_of_a_schema_controls_what_is_in_it(sql, bob, table) -> None:
     own = f"own_{bob.user}"
     sql.run(f"CREATE SCHEMA {own} AUTHORIZATION {bob.user}")
     sql.run(f"CREATE TABLE {own}.t (a int); GRANT CREATE TABLE TO {bob.user}")
-    bob.run(f"INSERT {own}.t VALUES (1); CREATE TABLE {own}.u (a int); DROP TABLE {own}.t; DROP TABLE {own}.u")
+    bob.run(
+        f"INSERT {own}.t VALUES (1); CREATE TABLE {own}.u (a int); DROP TABLE {own}.t; DROP TABLE {own}.u"
+    )
     sql.run(f"DROP SCHEMA {own}")
 
 

@@ -15,7 +15,9 @@ pytestmark = pytest.mark.engine
     [(12, "varchar", 8000, (None, None)), (-9, "nvarchar", 4000, (None, None)), (-3, "varbinary", 8000, (None, None)),
      (93, "datetime2", 27, (0, 7)), (3, "decimal", 38, (0, 38)), (4, "int", 10, (0, 0))],
 )  # fmt: skip
-def test_sp_datatype_info_answers_with_twenty_columns(sql, code: int, first: str, precision: int, scales) -> None:
+def test_sp_datatype_info_answers_with_twenty_columns(
+    sql, code: int, first: str, precision: int, scales
+) -> None:
     cursor = sql.connection.cursor()
     cursor.execute(f"EXEC sp_datatype_info_100 {code}, @ODBCVer = 3")
     names = [column[0] for column in cursor.description]

@@ -40,7 +40,9 @@ def test_rollback_ends_all_levels(sql, schema) -> None:
 
 def test_rollback_to_a_savepoint_keeps_the_transaction(sql, schema) -> None:
     t = table(sql, schema)
-    sql.run(f"BEGIN TRAN; INSERT {t} VALUES (1, 0); SAVE TRAN s; INSERT {t} VALUES (2, 0); ROLLBACK TRAN s; COMMIT")
+    sql.run(
+        f"BEGIN TRAN; INSERT {t} VALUES (1, 0); SAVE TRAN s; INSERT {t} VALUES (2, 0); ROLLBACK TRAN s; COMMIT"
+    )
     assert ids(sql, t) == [1]
 
 

@@ -26,7 +26,9 @@ def test_an_after_trigger_that_throws_undoes_the_statement_and_the_transaction(s
 
 
 def test_an_instead_of_trigger_replaces_the_change(sql, schema, table) -> None:
-    sql.run(f"CREATE TRIGGER {schema}.no ON {table} INSTEAD OF UPDATE, DELETE AS THROW 51201, N'CREATE_ONLY', 1")
+    sql.run(
+        f"CREATE TRIGGER {schema}.no ON {table} INSTEAD OF UPDATE, DELETE AS THROW 51201, N'CREATE_ONLY', 1"
+    )
     assert sql.error(f"UPDATE {table} SET id = 2") == 51201
     assert sql.error(f"DELETE FROM {table}") == 51201
     sql.run(f"INSERT {table} VALUES (2)")
@@ -72,7 +74,9 @@ def test_triggers_are_listed_with_their_text(sql, schema, table) -> None:
 
 def test_a_database_trigger_runs_inside_the_definition_and_may_refuse_it(sql, schema) -> None:
     name = f"ddl_{schema}"
-    sql.run(f"CREATE TABLE {schema}.epoch (id int PRIMARY KEY, epoch bigint); INSERT {schema}.epoch VALUES (1, 0)")
+    sql.run(
+        f"CREATE TABLE {schema}.epoch (id int PRIMARY KEY, epoch bigint); INSERT {schema}.epoch VALUES (1, 0)"
+    )
     sql.run(
         f"CREATE TRIGGER {name} ON DATABASE FOR DDL_DATABASE_LEVEL_EVENTS AS BEGIN SET NOCOUNT ON; "
         "DECLARE @event xml = EVENTDATA(); "

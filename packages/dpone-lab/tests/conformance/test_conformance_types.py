@@ -171,9 +171,15 @@ def test_expression_has_the_documented_value(sql, expression: str, expected: obj
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [
-        ("CONVERT(varchar(40), CAST('2021-03-04 05:06:07.890000' AS datetime2(6)), 126)", "2021-03-04T05:06:07.890000"),
+        (
+            "CONVERT(varchar(40), CAST('2021-03-04 05:06:07.890000' AS datetime2(6)), 126)",
+            "2021-03-04T05:06:07.890000",
+        ),
         ("CONVERT(varchar(40), CAST('2021-03-04 05:06:07' AS datetime2(6)), 126)", "2021-03-04T05:06:07"),
-        ("CONVERT(varchar(40), CAST('2021-03-04 05:06:07' AS datetime2(6)), 121)", "2021-03-04 05:06:07.000000"),
+        (
+            "CONVERT(varchar(40), CAST('2021-03-04 05:06:07' AS datetime2(6)), 121)",
+            "2021-03-04 05:06:07.000000",
+        ),
         ("CONVERT(varchar(10), CAST('2021-03-04' AS date), 23)", "2021-03-04"),
         ("CONVERT(char(8), CAST('2021-03-04' AS date), 112)", "20210304"),
         ("CONVERT(varchar(10), 0xDEADBEEF, 1)", "0xDEADBEEF"),
@@ -197,7 +203,9 @@ def test_hashbytes_of_nvarchar_digests_utf_16(sql, text: str) -> None:
     assert found == hashlib.sha256(text.encode("utf-16-le")).digest()
 
 
-@pytest.mark.parametrize(("name", "algorithm"), [("SHA2_256", "sha256"), ("SHA2_512", "sha512"), ("MD5", "md5")])
+@pytest.mark.parametrize(
+    ("name", "algorithm"), [("SHA2_256", "sha256"), ("SHA2_512", "sha512"), ("MD5", "md5")]
+)
 def test_hashbytes_of_binary_digests_the_bytes(sql, name: str, algorithm: str) -> None:
     value = bytes(range(256))
     found = sql.one(f"SELECT HASHBYTES('{name}', CAST(? AS varbinary(256)))", value)
@@ -210,7 +218,9 @@ def test_hashbytes_of_null_is_null(sql) -> None:
 
 def test_uniqueidentifier_text_is_upper_case(sql) -> None:
     value = uuid.UUID("6f9619ff-8b86-d011-b42d-00cf4fc964ff")
-    assert sql.one("SELECT CONVERT(varchar(36), CAST(? AS uniqueidentifier))", str(value)) == str(value).upper()
+    assert (
+        sql.one("SELECT CONVERT(varchar(36), CAST(? AS uniqueidentifier))", str(value)) == str(value).upper()
+    )
 
 
 def test_string_agg_skips_nulls_and_keeps_the_order(sql) -> None:
@@ -288,4 +298,9 @@ def test_output_returns_inserted_and_deleted(sql, schema) -> None:
 
 def test_identity_counts_and_scope_identity_tells(sql, schema) -> None:
     sql.run(f"CREATE TABLE {schema}.i (id int IDENTITY(10, 5) PRIMARY KEY, n int)")
-    assert sql.one(f"SET NOCOUNT ON; INSERT {schema}.i (n) VALUES (1), (2); SELECT CAST(SCOPE_IDENTITY() AS int)") == 15
+    assert (
+        sql.one(
+            f"SET NOCOUNT ON; INSERT {schema}.i (n) VALUES (1), (2); SELECT CAST(SCOPE_IDENTITY() AS int)"
+        )
+        == 15
+    )
