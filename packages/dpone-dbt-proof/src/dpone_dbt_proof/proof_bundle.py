@@ -184,8 +184,8 @@ def _stable(node: Node) -> dict[str, Json]:
         "fqn": [*node.fqn],
         "checksum": node.checksum,
         "config": _json(dict(node.config)),
-        "columns": [[column.name, column.data_type, sorted(column.constraints)] for column in node.columns],
-        "depends_on": sorted(node.depends_on),
+        "columns": [[column.name, column.data_type, _names(column.constraints)] for column in node.columns],
+        "depends_on": _names(node.depends_on),
         "relation_name": node.relation_name,
     }
 
