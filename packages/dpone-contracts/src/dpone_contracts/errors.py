@@ -58,11 +58,19 @@ DPONE_COMMIT_NOT_PREPARED | REFUSED | A model is not sealed and prepared; none c
 DPONE_CONTINUATION_NOT_COMMITTED | REFUSED | The earlier attempt's mutation did not commit, so the same operation cannot go on | the operation's outcome; plan a replacement | dpone refresh recover plan
 DPONE_CORRUPTION_MIXED_PUBLICATION | CORRUPTION | Heads, checkpoint and journal stand partly before and partly after one state publication | the rows named in the evidence | stop and call the platform's owner
 DPONE_CORRUPTION_UUID_MAP | CORRUPTION | The names of target and shadow stand for neither the predecessor nor the successor map | the UUIDs in the evidence, system.tables and query_log | stop and call the platform's owner
+DPONE_DOCUMENT_DIGEST | CORRUPTION | A document's digest, or one inside it, is not that of its content | the field path in the evidence and where the document comes from | dpone evidence verify DIR
+DPONE_DOCUMENT_FIELD | REFUSED | A field is missing, unknown, or has a value of another kind | the field path in the evidence | dpone schemas export
+DPONE_DOCUMENT_RULE | REFUSED | Fields of one document contradict a rule of the specification | the rule and the field path in the evidence | dpone schemas validate FILE
+DPONE_DOCUMENT_SCHEMA | REFUSED | The schema id is missing, unknown or not the expected one | the document's schema field | dpone schemas list
+DPONE_DOCUMENT_SPELLING | REFUSED | A value has a second spelling; only one is admitted | the field path in the evidence | dpone schemas validate FILE
+DPONE_DOCUMENT_TEXT | REFUSED | The bytes are no canonical JSON object | encoding, duplicate keys and numbers of the text | dpone schemas validate FILE
 DPONE_EXCHANGE_UNKNOWN | UNKNOWN | The EXCHANGE was sent and the UUID map cannot settle yet which generation stands | statements of the attempt in system.processes, then the UUID map | dpone refresh recover plan
 DPONE_INTERNAL | CORRUPTION | A rule that the program itself guarantees does not hold | the log of this command, and report it | stop and call the platform's owner
 DPONE_JOURNAL_CORRUPT | CORRUPTION | Stored journal entries do not follow the state graph | the entry named in the evidence | stop and call the platform's owner
 DPONE_JOURNAL_EDGE_REFUSED | REFUSED | The state graph has no such edge from the operation's present state with this receipt | the operation's journal | dpone refresh status
 DPONE_KEY_REFERENCE_UNRESOLVED | REFUSED | The encryption key that the seal policy refers to is absent or has the wrong size | the key reference (never the key) | dpone doctor
+DPONE_LAB_DAY_NOT_A_DAY | USAGE | The day is not of the form YYYY-MM-DD | the --day argument | dpone lab demo --help
+DPONE_LAB_DAY_WITHOUT_EVENTS | REFUSED | The sample data has no events on this day | first and last day in the evidence | dpone lab demo --help
 DPONE_PREDECESSOR_CHANGED | CORRUPTION | The old generation received parts after the proof; a write may be lost | the predecessor's part list and its writers | stop and call the platform's owner
 DPONE_PREPARE_MANIFEST_WITHOUT_CONTENT | REFUSED | The sealed manifest has no content record beside it | documents of the operation | dpone refresh status
 DPONE_PUBLICATION_NOT_READY | REFUSED | The operation's journal is not where a publication starts | the operation's journal | dpone refresh status
@@ -70,6 +78,7 @@ DPONE_ROW_BATCH_UNEXPECTED | REFUSED | An image's batch lacks a column, has anot
 DPONE_ROW_VALUE_REFUSED | REFUSED | A value is outside its column's type or cannot be carried exactly | the column and the rule, in SQL Server | dpone refresh status
 DPONE_SEAL_CONTENT_MISMATCH | CORRUPTION | The rows that were exported are not the rows of the committed image | the image relation and its receipt | stop and call the platform's owner
 DPONE_SEAL_NOT_AUTHORISED | REFUSED | Only a reconciled, committed image of an operation in PREPARING may be sealed | the operation's journal and receipts | dpone refresh status
+DPONE_SEAL_POLICY_UNFIT | REFUSED | The seal policy asks for what this release does not write | the policy's field named in the evidence | dpone refresh status
 DPONE_SEMANTIC_REFRESH_CONTINUATION_CHAIN_UNSUPPORTED | REFUSED | A continuation may only go from try N to its immediate successor N+1 | the attempts of the operation | dpone refresh recover plan
 DPONE_SEMANTIC_REFRESH_PRODUCTION_ACTIVATION_UNAVAILABLE | REFUSED | Release 0.74 is a preview: it activates no production route and admits no run outside the disposable lab | the release notes | dpone lab demo
 DPONE_SEMANTIC_REFRESH_WORKER_ADMISSION_COMMIT_UNKNOWN | UNKNOWN | The commit of an admission was sent and its answer was lost | activation authority, guards, journals and admission closure, with scheduling frozen | dpone refresh status
