@@ -64,7 +64,7 @@ class LabSettings:
             login_timeout_seconds=lab_policies.LOGIN_SECONDS,
             lock_timeout_milliseconds=deadlines.lock_timeout_milliseconds,
             statement_timeout_seconds=deadlines.statement_seconds,
-            max_chunk_bytes=seal.max_chunk_bytes,
+            seal_policy=seal,
             disk_reserve_bytes=lab_policies.workflow_resources().min_clickhouse_free_bytes,
             policies_from_plan=self.embedded_clickhouse,
         )
