@@ -390,7 +390,7 @@ def _adopt(
             services.guard,
             services.activations,
             MssqlRelationObserver(runtime.sql_server, names),
-            ClickHouseRelationObserver(Connection(endpoint)),
+            ClickHouseRelationObserver(Connection(endpoint), policies_from_plan=settings.embedded_clickhouse),
         ),
         inputs,
     )
