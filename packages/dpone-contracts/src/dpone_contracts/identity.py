@@ -250,14 +250,14 @@ def recovery_plan_digest(
     )
 
 
-def scope_family_id(model_unique_id: str, authorities: ModelAuthorities, key_template_sha256: str) -> str:
+def scope_family_id(model_unique_id: str, baseline: BaselineAdoptionReceipt, key_template_sha256: str) -> str:
     """Digest what all day scopes of one target have in common: heads and revisions are counted within it."""
     return digest_checked(
         {
-            "clickhouse_target_authority_id": authorities.baseline.clickhouse_target_authority_id,
+            "clickhouse_target_authority_id": baseline.clickhouse_target_authority_id,
             "effective_key_template_sha256": key_template_sha256,
             "model_unique_id": model_unique_id,
-            "mssql_target_authority_id": authorities.baseline.mssql_target_authority_id,
+            "mssql_target_authority_id": baseline.mssql_target_authority_id,
             "schema": "dpone.semantic-refresh-scope-family.v1",
         }
     )
@@ -342,7 +342,7 @@ def _operation_plan(stage: DeploymentStage, proofs: ModelProofs, held: ModelAuth
         owner_generation=held.owner_generation,
         scope_start=stage.scope.start_text,
         scope_end=stage.scope.end_text,
-        scope_family_id=scope_family_id(proofs.model_unique_id, held, proofs.key_template.digest),
+        scope_family_id=scope_family_id(proofs.model_unique_id, held.baseline, proofs.key_template.digest),
         scope_revision=lineage.revision,
         target_predecessor_generation_id=held.head.generation_id,
         event_time_column=proofs.event_time_column,
