@@ -40,7 +40,7 @@ class Whole(int):
 
 
 def test_the_canonical_form_is_compact_sorted_and_escaped() -> None:
-    value = {"b": [1, True, None, "é\u2028\U0001f600"], "a": {"z": 0, "é": -1}}
+    value: dict[str, Any] = {"b": [1, True, None, "é\u2028\U0001f600"], "a": {"z": 0, "é": -1}}
     assert (
         canonical_bytes(value)
         == b'{"a":{"z":0,"\\u00e9":-1},"b":[1,true,null,"\\u00e9\\u2028\\ud83d\\ude00"]}'

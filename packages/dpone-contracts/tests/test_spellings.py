@@ -151,7 +151,7 @@ def test_a_field_of_another_type_is_refused_with_a_path_although_it_is_digested_
 def test_a_missing_or_an_added_field_is_refused_at_every_level(name: str) -> None:
     document = DOCUMENTS[name]
     for path in {
-        path[:end] for path in leaves(document) for end in range(len(path)) if isinstance(path[end], str)
+        leaf[:end] for leaf in leaves(document) for end in range(len(leaf)) if isinstance(leaf[end], str)
     }:
         holder: Any = document
         for step in path:

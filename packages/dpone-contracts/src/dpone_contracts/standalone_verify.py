@@ -496,7 +496,7 @@ PARTS: dict[str, str] = {
     "KeyTemplateColumn": """
         name:id source_type:str target_type:str
         mapping:=bit_bool|integer_width_preserving|uuid_equality|date|datetime2_utc|decimal_exact nullable:false
-        domain_min?:str domain_max?:str utc_assurance_sha256?:sha utc_assurance_required:bool
+        domain_min?:str domain_max?:str utc_assurance_required:bool
     """,
     "ModelAuthority": """
         model_unique_id:model operation_id:sha operation_plan_sha256:sha baseline_adoption_receipt_sha256:sha
