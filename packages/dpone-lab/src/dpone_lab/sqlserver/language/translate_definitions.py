@@ -321,7 +321,15 @@ class DefinitionTranslator:
             )
         if relation.kind == "TABLE":
             self.context.lock((relation.schema, relation.name), "SCH-M", hold=True)
-        return self._plan([f"TRUNCATE TABLE {relation.postgres}"])
+        # A table's references to itself don't count; PostgreSQL would say only that it can't.
+        message = text_literal(
+            f"Cannot truncate table '{node.name}' because it is being referenced by a FOREIGN KEY constraint."
+        )
+        refuse = (
+            f"SELECT sys.raise_error(4712, {message}) WHERE EXISTS (SELECT FROM pg_constraint"
+            f" WHERE contype = 'f' AND conrelid <> confrelid AND confrelid = {text_literal(relation.postgres)}::regclass)"
+        )
+        return self._plan([refuse, f"TRUNCATE TABLE {relation.postgres}"])
 
     # --- indexes --------------------------------------------------------------------------------------------------
 
