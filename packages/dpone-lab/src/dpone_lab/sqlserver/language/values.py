@@ -39,5 +39,8 @@ def quote_name(name: str) -> str:
 
 
 def cast(sql: str, sql_type: SqlType) -> str:
-    """Return an explicit PostgreSQL cast to the type's base."""
-    return f"CAST({sql} AS {base_type(sql_type)})"
+    """Return an explicit PostgreSQL cast of an atomic text to the type's base, once."""
+    base = base_type(sql_type)
+    if sql.startswith("CAST(") and sql.endswith(f" AS {base})"):
+        return sql
+    return f"CAST({sql} AS {base})"
