@@ -126,6 +126,7 @@ class Backend:
             is_index=error.sqlstate == "23505" and self._is_plain_index(diagnostics),
             table=table,
             column=diagnostics.column_name,
+            message=diagnostics.message_primary,
         )
 
     def _is_plain_index(self, diagnostics: psycopg.errors.Diagnostic) -> bool:

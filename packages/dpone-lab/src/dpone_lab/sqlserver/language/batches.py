@@ -262,6 +262,11 @@ class BatchParser(PrincipalParser):
                 raise unsupported("CURSOR")
             name = self._variable_name()
             self.accept("AS")
+            if self.accept("XML", "=", "EVENTDATA", "(", ")"):
+                self.event_variables.add(name)
+                if not self.accept(","):
+                    return Declare(tuple(declarations))
+                continue
             if self.at_any("TABLE", "CURSOR"):
                 raise unsupported("table variable" if self.at("TABLE") else "CURSOR")
             data_type = self.type_name(DEFAULT_LENGTH_IN_DDL)

@@ -41,7 +41,9 @@ def convert(
     if value.is_null:
         return Value(f"CAST(NULL AS {base_type(target)})", target.with_null(nullable=True), value.literal)
     if style is None and value.type.same_type(target):
-        return replace(value, type=replace(target, nullable=nullable))
+        # A converted constant is no constant any more: its digits no longer count in arithmetic.
+        kept = None if explicit else value.literal
+        return replace(value, type=replace(target, nullable=nullable), literal=kept)
     # A conversion that changes the type may fail, and is recorded as nullable by SELECT INTO.
     result = target.with_null(nullable=True)
     if target.is_character:

@@ -90,6 +90,7 @@ SCALARS: dict[str, tuple[int, int]] = {
     "user_id": (0, 1),
     "user_name": (0, 1),
     "applock_mode": (3, 3),
+    "scope_identity": (0, 0),
     "sessionproperty": (1, 1),
 }
 AGGREGATES: dict[str, tuple[int, int]] = {

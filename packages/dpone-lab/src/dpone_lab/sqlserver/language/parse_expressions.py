@@ -62,6 +62,11 @@ assert frozenset(get_args(_ComparisonOperator)) == _COMPARISONS
 class ExpressionParser(TokenStream):
     """Parses expressions and conditions; queries come from the deriving parser."""
 
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.event_variables: set[str] = set()
+        """Variables declared as ``xml = EVENTDATA()``; only their ``.value()`` is understood."""
+
     def query(self) -> Query:
         """Parse a query expression."""
         raise NotImplementedError
@@ -223,6 +228,8 @@ class ExpressionParser(TokenStream):
         name = self.take().value.lower()
         if name.startswith("@@") and name not in SESSION_VALUES:
             raise unsupported(name)
+        if name in self.event_variables:
+            return self._event_field()
         if self.at("."):
             raise unsupported("method call on a variable")
         return Variable(name)
@@ -321,6 +328,7 @@ class ExpressionParser(TokenStream):
             case "trim":
                 return self._trim()
             case "eventdata":
+                self.expect("(", ")")
                 return self._event_field()
             case _:
                 return self._ordinary_call(name)
@@ -353,8 +361,7 @@ class ExpressionParser(TokenStream):
         return Call("trim", tuple(arguments))
 
     def _event_field(self) -> Expression:
-        """Parse ``EVENTDATA().value('(/EVENT_INSTANCE/X)[1]', 'type')``, the only XML the lab reads."""
-        self.expect("(", ")")
+        """Parse ``.value('(/EVENT_INSTANCE/X)[1]', 'type')`` of EVENTDATA(), the only XML the lab reads."""
         if not self.accept("."):
             raise unsupported("EVENTDATA() without .value()")
         self.expect("VALUE", "(")

@@ -32,7 +32,7 @@ from dpone_lab.sqlserver.language.definitions import (
     SwitchTriggers,
     TruncateTable,
 )
-from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
+from dpone_lab.sqlserver.language.errors import TRIGGER_MARK, Number, SqlServerError, unsupported
 from dpone_lab.sqlserver.language.expressions import Literal, ObjectName, TableSource
 from dpone_lab.sqlserver.language.name_scopes import BoundColumn, BoundSource, NameScope, rename_columns
 from dpone_lab.sqlserver.language.statement_context import StatementContext
@@ -604,5 +604,5 @@ def _only_throw(body: Sequence[Statement]) -> str:
         parts = (throw.number, throw.message, throw.state)
         if all(isinstance(part, Literal) for part in parts):
             number, message, state = (part.text for part in parts if isinstance(part, Literal))
-            return f"{number}|16|{state}|{message}"
+            return f"{TRIGGER_MARK}{number}|16|{state}|{message}"
     raise unsupported("table trigger that does more than THROW")

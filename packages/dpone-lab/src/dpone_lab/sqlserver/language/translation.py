@@ -213,7 +213,6 @@ SESSION_VALUES: dict[str, SqlType] = {
     "schema_name()": SYSNAME,
     "current_transaction_id()": BIGINT,
     "context_info()": SqlType("varbinary", length=128),
-    "scope_identity()": SqlType("decimal", precision=38, scale=0),
     "eventdata:eventtype": SYSNAME,
     "eventdata:objecttype": SYSNAME,
     "eventdata:schemaname": SYSNAME,
