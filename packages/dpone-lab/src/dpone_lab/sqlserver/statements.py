@@ -181,6 +181,7 @@ class Statements:
                 "eventdata:objecttype": event.object_type,
                 "eventdata:schemaname": event.schema,
                 "eventdata:objectname": event.name,
+                "eventdata:targetobjectname": event.target,
                 "eventdata:loginname": session.principal.login,
             }
             fired.extend(database_triggers(session.connection, event.event_type))

@@ -83,6 +83,7 @@ def parse_batch(text: str, variables: Mapping[str, SqlType] | None = None) -> Ba
 def parse_parameter_definitions(text: str) -> tuple[tuple[str, SqlType, bool], ...]:
     """Parse sp_executesql's ``@a int, @b nvarchar(50) OUTPUT`` into (name, type, is_output)."""
     parser = BatchParser(text)
+    parser.takes_legacy_types = True
     parameters: list[tuple[str, SqlType, bool]] = []
     while not parser.at_end():
         if parser.current.kind is not TokenKind.VARIABLE:

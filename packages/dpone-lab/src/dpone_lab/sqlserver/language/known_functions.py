@@ -132,7 +132,9 @@ DATE_PARTS: dict[str, str] = {
     **dict.fromkeys(("nanosecond", "ns"), "nanosecond"),
 }
 DATE_PART_FUNCTIONS = frozenset({"dateadd", "datediff", "datediff_big", "datepart", "datename"})
-EVENT_FIELDS = frozenset({"eventtype", "objecttype", "schemaname", "objectname", "loginname"})
+EVENT_FIELDS = frozenset(
+    name.removeprefix("eventdata:") for name in SESSION_VALUES if name.startswith("eventdata:")
+)
 
 
 def arity(name: str) -> tuple[int, int] | None:

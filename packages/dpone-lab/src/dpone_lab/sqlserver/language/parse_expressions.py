@@ -47,7 +47,7 @@ from dpone_lab.sqlserver.language.known_functions import (
 from dpone_lab.sqlserver.language.lexer import TokenKind
 from dpone_lab.sqlserver.language.stream import TokenStream
 from dpone_lab.sqlserver.language.translation import SESSION_VALUES
-from dpone_lab.sqlserver.language.types import DEFAULT_LENGTH_IN_CAST, SqlType, make_type
+from dpone_lab.sqlserver.language.types import DEFAULT_LENGTH_IN_CAST, LEGACY_TYPES, SqlType, make_type
 
 _CONDITIONS = (Between, Comparison, Exists, InList, InQuery, IsNull, Like, Logical, Not)
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
@@ -66,6 +66,8 @@ class ExpressionParser(TokenStream):
         super().__init__(text)
         self.event_variables: set[str] = set()
         """Variables declared as ``xml = EVENTDATA()``; only their ``.value()`` is understood."""
+        self.takes_legacy_types = False
+        """Whether drivers speak: their ``ntext`` parameters are nvarchar(max)."""
 
     def query(self) -> Query:
         """Parse a query expression."""
@@ -99,6 +101,9 @@ class ExpressionParser(TokenStream):
             while self.accept(","):
                 arguments.append(self.take().value)
             self.expect(")")
+        legacy = LEGACY_TYPES.get(words[0].lower()) if self.takes_legacy_types else None
+        if legacy is not None:
+            return legacy
         return make_type(" ".join(words), tuple(arguments), default_length=default_length)
 
     # --- conditions -----------------------------------------------------------------------------------------------

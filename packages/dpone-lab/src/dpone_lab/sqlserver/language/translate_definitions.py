@@ -345,7 +345,11 @@ class DefinitionTranslator:
             f"CREATE {'UNIQUE ' if node.unique else ''}INDEX {quote_name(name)} ON {table.postgres} ({columns})"
             f"{f' INCLUDE ({included})' if included else ''}{' NULLS NOT DISTINCT' if node.unique else ''}{where}"
         )
-        event = DefinitionEvent("CREATE_INDEX", "INDEX", table.schema, node.name) if table.schema else None
+        event = (
+            DefinitionEvent("CREATE_INDEX", "INDEX", table.schema, node.name, table.name)
+            if table.schema
+            else None
+        )
         return self._plan([sql], event)
 
     def _key_column(self, column: KeyColumn, table: Relation) -> str:
@@ -373,7 +377,9 @@ class DefinitionTranslator:
         if relation.kind == "TABLE":
             self.context.lock_for_definition(relation.schema, relation.name)
         event = (
-            DefinitionEvent("DROP_INDEX", "INDEX", relation.schema, node.name) if relation.schema else None
+            DefinitionEvent("DROP_INDEX", "INDEX", relation.schema, node.name, relation.name)
+            if relation.schema
+            else None
         )
         return self._plan([f"DROP INDEX {found}"], event)
 
@@ -440,7 +446,9 @@ class DefinitionTranslator:
         statements.append(
             f"CREATE TRIGGER {name} BEFORE {events} ON {table.postgres} FOR EACH STATEMENT EXECUTE FUNCTION {function}()"
         )
-        return self._plan(statements, DefinitionEvent("CREATE_TRIGGER", "TRIGGER", schema, node.name.name))
+        return self._plan(
+            statements, DefinitionEvent("CREATE_TRIGGER", "TRIGGER", schema, node.name.name, table.name)
+        )
 
     def _switch_triggers(self, node: SwitchTriggers) -> Translation:
         if node.table is None:

@@ -174,6 +174,12 @@ _REFUSED = frozenset(
     "money smallmoney smalldatetime datetimeoffset text ntext image xml sql_variant timestamp rowversion "
     "hierarchyid geometry geography cursor json vector".split()
 )
+LEGACY_TYPES = {
+    "ntext": SqlType("nvarchar", length=MAX),
+    "text": SqlType("varchar", length=MAX),
+    "image": SqlType("varbinary", length=MAX),
+}
+"""What drivers still call their long parameters, and what such a parameter is."""
 _PLAIN = frozenset("bit tinyint smallint int bigint real date datetime uniqueidentifier".split())
 
 DEFAULT_LENGTH_IN_DDL = 1
