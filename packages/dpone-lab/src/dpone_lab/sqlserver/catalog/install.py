@@ -34,5 +34,7 @@ def mark_started(connection: psycopg.Connection[Any], *, row_versioning: bool = 
 
     They show as `sys.dm_os_sys_info.sqlserver_start_time` and `sys.databases.is_read_committed_snapshot_on`.
     """
-    connection.execute("UPDATE _lab.server_facts SET sqlserver_start_time = clock_timestamp() AT TIME ZONE 'UTC'")
+    connection.execute(
+        "UPDATE _lab.server_facts SET sqlserver_start_time = clock_timestamp() AT TIME ZONE 'UTC'"
+    )
     connection.execute("UPDATE _lab.database_facts SET is_read_committed_snapshot_on = %s", (row_versioning,))

@@ -53,7 +53,7 @@ def database_triggers(connection: psycopg.Connection[Any], event_type: str) -> t
         " WHERE t.parent_class = 0 AND NOT t.is_disabled ORDER BY t.object_id"
     ).fetchall()
     return tuple(
-        _parsed(row[0], Principal(*row[2:7], is_sysadmin=row[7]))
+        _parsed(row[0], Principal(row[2], row[3], row[4], row[5], row[6], is_sysadmin=row[7]))
         for row in rows
         if any(_covers(event, event_type) for event in row[1])
     )
