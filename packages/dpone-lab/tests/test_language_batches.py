@@ -55,7 +55,10 @@ def _refusal(text: str) -> SqlServerError:
         ("use [lab]; use lab", ["Use", "Use"]),
         ("exec('select 1') exec sys.sp_rename 'a', 'b'", ["ExecuteString", "Execute"]),
         ("sp_who 1", ["Execute"]),
-        ("truncate table t; alter table t add c int; waitfor delay '00:00:01'", ["TruncateTable", "AlterTable", "WaitForDelay"]),
+        (
+            "truncate table t; alter table t add c int; waitfor delay '00:00:01'",
+            ["TruncateTable", "AlterTable", "WaitForDelay"],
+        ),
     ],
 )
 def test_statements_end_without_semicolons(text: str, names: list[str]) -> None:
@@ -138,7 +141,9 @@ def test_varchar_without_a_length_is_1_in_declarations_and_30_in_cast() -> None:
     batch = parse_batch("declare @a varchar = cast('x' as varchar)")
 
     assert batch.variables["@a"] == SqlType("varchar", length=1)
-    assert SqlType("varchar", length=30) in [node for node in walk(batch.statements) if isinstance(node, SqlType)]
+    assert SqlType("varchar", length=30) in [
+        node for node in walk(batch.statements) if isinstance(node, SqlType)
+    ]
 
 
 def test_procedures_return_into_a_variable_and_take_named_and_output_arguments() -> None:
@@ -167,7 +172,9 @@ def test_a_list_of_options_sets_each() -> None:
 
 
 def test_primary_key_columns_become_not_null() -> None:
-    (statement,) = _statements("create table t (a int, b int null, constraint pk primary key nonclustered (a desc))")
+    (statement,) = _statements(
+        "create table t (a int, b int null, constraint pk primary key nonclustered (a desc))"
+    )
 
     assert isinstance(statement, CreateTable)
     assert [column.type.nullable for column in statement.columns] == [False, True]
@@ -189,7 +196,11 @@ def test_a_database_trigger_has_a_parsed_body() -> None:
     )
 
     assert isinstance(statement, CreateTrigger)
-    assert (statement.table, statement.events, len(statement.body)) == (None, ("DDL_DATABASE_LEVEL_EVENTS",), 1)
+    assert (statement.table, statement.events, len(statement.body)) == (
+        None,
+        ("DDL_DATABASE_LEVEL_EVENTS",),
+        1,
+    )
 
 
 def test_string_agg_keeps_its_order() -> None:

@@ -103,16 +103,35 @@ def test_an_odd_number_of_hex_digits_is_padded_on_the_left() -> None:
 
 
 def test_quoted_words_are_never_keywords() -> None:
-    assert [token.upper for token in tokenize("select [select] \"select\" 'select'")[:-1]] == ["SELECT", "", "", ""]
+    assert [token.upper for token in tokenize("select [select] \"select\" 'select'")[:-1]] == [
+        "SELECT",
+        "",
+        "",
+        "",
+    ]
 
 
 def test_comparisons_have_one_spelling_each() -> None:
-    assert [token.upper for token in tokenize("a != b !< c !> d")[:-1]] == ["A", "<>", "B", ">=", "C", "<=", "D"]
+    assert [token.upper for token in tokenize("a != b !< c !> d")[:-1]] == [
+        "A",
+        "<>",
+        "B",
+        ">=",
+        "C",
+        "<=",
+        "D",
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("select 'a", 105), ("select N'a", 105), ("select [a", 105), ("select /* a", 113), ("select 1 ? 2", 102)],
+    [
+        ("select 'a", 105),
+        ("select N'a", 105),
+        ("select [a", 105),
+        ("select /* a", 113),
+        ("select 1 ? 2", 102),
+    ],
 )
 def test_what_begins_no_token_is_refused_with_its_number(text: str, number: int) -> None:
     with pytest.raises(SqlServerError) as caught:

@@ -75,7 +75,7 @@ def as_decimal(sql_type: SqlType, literal: Literal | None = None) -> SqlType:
     precision = _INTEGER_PRECISION[sql_type.name]
     if literal is not None and literal.kind == "int":
         precision = max(len(literal.text.lstrip("0")), 1)
-    return SqlType("decimal", precision=precision, scale=0, nullable=sql_type.nullable)
+    return SqlType("numeric", precision=precision, scale=0, nullable=sql_type.nullable)
 
 
 def higher(left: SqlType, right: SqlType) -> str:
