@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,7 +53,7 @@ def test_token_positions_round_trip_the_text(pieces: list[str]) -> None:
     tokens = tokenize(text)[:-1]
 
     assert [text[token.start : token.end] for token in tokens] == [token.text for token in tokens]
-    assert all(first.end <= second.start for first, second in zip(tokens, tokens[1:], strict=False))
+    assert all(first.end <= second.start for first, second in itertools.pairwise(tokens))
     gaps = _gaps(text, tokens)
     assert all(_is_blank_or_comment(gap) for gap in gaps)
 

@@ -7,8 +7,8 @@ the lab hasn't, named in the message).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from dpone_lab.sqlserver.language.definitions import CreateTrigger, Definition
@@ -58,6 +58,9 @@ from dpone_lab.sqlserver.language.syntax import (
 )
 from dpone_lab.sqlserver.language.tree_walk import walk
 from dpone_lab.sqlserver.language.types import DEFAULT_LENGTH_IN_DDL, SqlType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 DATABASE_EVENTS = frozenset({"DDL_DATABASE_LEVEL_EVENTS", "CREATE_TABLE", "ALTER_TABLE", "DROP_TABLE", "CREATE_VIEW", "ALTER_VIEW", "DROP_VIEW", "CREATE_INDEX", "DROP_INDEX", "CREATE_TRIGGER", "DROP_TRIGGER", "DDL_TABLE_EVENTS", "DDL_VIEW_EVENTS", "DDL_INDEX_EVENTS", "DDL_TABLE_VIEW_EVENTS", "DDL_TRIGGER_EVENTS", "CREATE_SCHEMA", "DROP_SCHEMA", "RENAME"})  # fmt: skip
 _REFUSED_STARTS = frozenset(

@@ -177,7 +177,7 @@ def _fraction(scale: int) -> str:
     return f".FF{min(scale, 6)}{'0' if scale == 7 else ''}"
 
 
-def _invalid_style(style: int) -> SqlServerError:
+def _invalid_style(style: int | None) -> SqlServerError:
     return SqlServerError(
         Number.INVALID_STYLE, f"{style} is not a valid style number when converting to a character string."
     )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from dpone_lab.sqlserver.language.conversions import store
 from dpone_lab.sqlserver.language.definitions import (
@@ -49,6 +48,9 @@ from dpone_lab.sqlserver.language.translation import (
 )
 from dpone_lab.sqlserver.language.tree_walk import walk
 from dpone_lab.sqlserver.language.values import Value, quote_name, text_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TranslatedDefinition = (
     CreateTable
@@ -544,7 +546,7 @@ class DefinitionTranslator:
 
 def index_name(schema: str, table: str, index: str) -> str:
     """Return PostgreSQL's name of an index, unique in its schema and within 63 bytes."""
-    digest = hashlib.sha256("\0".join((schema.lower(), table.lower(), index.lower())).encode()).hexdigest()
+    digest = hashlib.sha256(f"{schema.lower()}\x00{table.lower()}\x00{index.lower()}".encode()).hexdigest()
     return f"index {digest[:32]}"
 
 

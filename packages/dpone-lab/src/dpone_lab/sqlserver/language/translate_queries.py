@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,7 +26,6 @@ from dpone_lab.sqlserver.language.expressions import (
 from dpone_lab.sqlserver.language.inference import common_type
 from dpone_lab.sqlserver.language.name_scopes import NameScope, rename_columns
 from dpone_lab.sqlserver.language.parse_queries import QueryParser
-from dpone_lab.sqlserver.language.statement_context import StatementContext
 from dpone_lab.sqlserver.language.translate_expressions import ExpressionTranslator
 from dpone_lab.sqlserver.language.translate_sources import SourceTranslator
 from dpone_lab.sqlserver.language.translation import ResultColumn
@@ -35,7 +33,9 @@ from dpone_lab.sqlserver.language.types import BIGINT, INT, SqlType, base_type
 from dpone_lab.sqlserver.language.values import Value, cast, quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from dpone_lab.sqlserver.language.statement_context import StatementContext
 
 _DEEPEST_VIEW = 32
 

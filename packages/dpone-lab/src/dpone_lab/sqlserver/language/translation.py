@@ -17,7 +17,6 @@ go to those variables, and no row leaves them as they are. ``plan.counted`` says
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -26,6 +25,8 @@ from typing import Literal as OneOf
 from dpone_lab.sqlserver.language.types import BIGINT, INT, SMALLINT, SYSNAME, Domain, SqlType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dpone_lab.sqlserver.language.expressions import ObjectName
 
 LockMode: TypeAlias = OneOf["S", "U", "X", "SCH-M"]

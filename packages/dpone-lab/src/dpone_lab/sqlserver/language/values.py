@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dpone_lab.sqlserver.language.errors import unsupported
-from dpone_lab.sqlserver.language.expressions import Literal
 from dpone_lab.sqlserver.language.types import SqlType, base_type
+
+if TYPE_CHECKING:
+    from dpone_lab.sqlserver.language.expressions import Literal
 
 
 @dataclass(frozen=True, slots=True)
