@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from dpone_lab.sqlserver.language.conversions import store
 from dpone_lab.sqlserver.language.definitions import (
@@ -32,7 +31,7 @@ from dpone_lab.sqlserver.language.definitions import (
     SwitchTriggers,
     TruncateTable,
 )
-from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
+from dpone_lab.sqlserver.language.errors import TRIGGER_MARK, Number, SqlServerError, unsupported
 from dpone_lab.sqlserver.language.expressions import Literal, ObjectName, TableSource
 from dpone_lab.sqlserver.language.name_scopes import BoundColumn, BoundSource, NameScope, rename_columns
 from dpone_lab.sqlserver.language.statement_context import StatementContext
@@ -49,6 +48,9 @@ from dpone_lab.sqlserver.language.translation import (
 )
 from dpone_lab.sqlserver.language.tree_walk import walk
 from dpone_lab.sqlserver.language.values import Value, quote_name, text_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TranslatedDefinition = (
     CreateTable
@@ -321,15 +323,7 @@ class DefinitionTranslator:
             )
         if relation.kind == "TABLE":
             self.context.lock((relation.schema, relation.name), "SCH-M", hold=True)
-        # A table's references to itself don't count; PostgreSQL would say only that it can't.
-        message = text_literal(
-            f"Cannot truncate table '{node.name}' because it is being referenced by a FOREIGN KEY constraint."
-        )
-        refuse = (
-            f"SELECT sys.raise_error(4712, {message}) WHERE EXISTS (SELECT FROM pg_constraint"
-            f" WHERE contype = 'f' AND conrelid <> confrelid AND confrelid = {text_literal(relation.postgres)}::regclass)"
-        )
-        return self._plan([refuse, f"TRUNCATE TABLE {relation.postgres}"])
+        return self._plan([f"TRUNCATE TABLE {relation.postgres}"])
 
     # --- indexes --------------------------------------------------------------------------------------------------
 
@@ -454,8 +448,9 @@ class DefinitionTranslator:
         statements.append(
             f"CREATE TRIGGER {name} BEFORE {events} ON {table.postgres} FOR EACH STATEMENT EXECUTE FUNCTION {function}()"
         )
-        event = DefinitionEvent("CREATE_TRIGGER", "TRIGGER", schema, node.name.name, table.name)
-        return self._plan(statements, event)
+        return self._plan(
+            statements, DefinitionEvent("CREATE_TRIGGER", "TRIGGER", schema, node.name.name, table.name)
+        )
 
     def _switch_triggers(self, node: SwitchTriggers) -> Translation:
         if node.table is None:
@@ -551,7 +546,7 @@ class DefinitionTranslator:
 
 def index_name(schema: str, table: str, index: str) -> str:
     """Return PostgreSQL's name of an index, unique in its schema and within 63 bytes."""
-    digest = hashlib.sha256("\0".join((schema.lower(), table.lower(), index.lower())).encode()).hexdigest()
+    digest = hashlib.sha256(f"{schema.lower()}\x00{table.lower()}\x00{index.lower()}".encode()).hexdigest()
     return f"index {digest[:32]}"
 
 
@@ -619,5 +614,5 @@ def _only_throw(body: Sequence[Statement]) -> str:
         parts = (throw.number, throw.message, throw.state)
         if all(isinstance(part, Literal) for part in parts):
             number, message, state = (part.text for part in parts if isinstance(part, Literal))
-            return f"{number}|16|{state}|{message}"
+            return f"{TRIGGER_MARK}{number}|16|{state}|{message}"
     raise unsupported("table trigger that does more than THROW")
