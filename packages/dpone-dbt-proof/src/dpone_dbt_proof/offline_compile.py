@@ -133,10 +133,10 @@ def _compile_around(
     output: Path,
     where: ModelDatabase,
     timeout_seconds: float,
-    bad: list[BadModel],
-) -> tuple[Manifest, dict[str, str]]:
+) -> _Compiled:
     """Compile; each time dbt stops at a model, set its file aside and start again."""
     environment = offline_connection(where.database, where.schema).environment("", 1)
+    bad: list[BadModel] = []
     while True:
         ended = run_dbt(
             COMPILE_ARGUMENTS,
@@ -146,22 +146,24 @@ def _compile_around(
             environment=environment,
             timeout_seconds=timeout_seconds,
         )
-        said = _CLOCK.sub("", ended.output)
+        said = _CLOCK.sub("", ended.output).replace(str(output.parent), "")
         if not ended.finished:
             raise CompileError(f"dbt did not finish within {timeout_seconds:.0f} seconds")
         if ended.exit_code in (0, 1):
             try:
-                return load_manifest(output / "target" / "manifest.json"), dict(ended.messages)
+                manifest = load_manifest(output / "target" / "manifest.json")
             except ManifestError:
                 raise CompileError(_error_text(said)) from None
+            return _Compiled(manifest, ended.messages, tuple(bad))
         found = _bad_model(said)
-        file = project / found.path if found else None
-        if file is not None and not file.is_file():
-            file = project / "dbt_packages" / source.name / found.path if found else None
-        if found is None or file is None or not file.is_file() or len(bad) == _MOST_BAD_MODELS:
+        folders = (project, project / "dbt_packages" / source.name)
+        files = (
+            [folder / found.path for folder in folders if (folder / found.path).is_file()] if found else []
+        )
+        if found is None or not files or len(bad) == _MOST_BAD_MODELS:
             raise CompileError(_error_text(said))
         bad.append(found)
-        file.unlink()
+        files[0].unlink()
 
 
 def _bad_model(said: str) -> BadModel | None:
