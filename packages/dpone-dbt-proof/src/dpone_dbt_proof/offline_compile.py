@@ -85,17 +85,34 @@ def compile_offline(
     settings = yaml.safe_load((source.root / "dbt_project.yml").read_text(encoding="utf-8"))
     profiles = work / "profiles"
     _write_profile(profiles, str(settings.get("profile") or "default"))
-    bad: list[BadModel] = []
-    own, own_failures = _compile_around(
-        source, source.root, profiles, work / "own", where, timeout_seconds, bad
-    )
     project = materialise(work / "root", source)
-    platform, failures = _compile_around(
-        source, project.directory, project.directory, work / "platform", where, timeout_seconds, bad
-    )
+    root = project.directory
+    with ThreadPoolExecutor(max_workers=2) as both:
+        under_own = both.submit(
+            _compile_around, source, source.root, profiles, work / "own", where, timeout_seconds
+        )
+        platform = _compile_around(source, root, root, work / "platform", where, timeout_seconds)
+        own = under_own.result()
+    bad = {model.path: model for model in (*own.bad_models, *platform.bad_models)}
+    failures = {
+        key: text.replace(str(work), "") for key, text in {**own.failures, **platform.failures}.items()
+    }
     return CompiledProject(
-        author, platform, own, {**own_failures, **failures}, tuple(bad), project.artifacts, settings
+        author,
+        platform.manifest,
+        own.manifest,
+        failures,
+        tuple(bad[path] for path in sorted(bad)),
+        project.artifacts,
+        settings,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    manifest: Manifest
+    failures: Mapping[str, str]
+    bad_models: tuple[BadModel, ...]
 
 
 def database_of(author: AuthorProject, profiles: Path | None = None) -> ModelDatabase | None:
