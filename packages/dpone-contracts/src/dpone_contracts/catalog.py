@@ -94,7 +94,7 @@ class ClosureBudget:
 
 @dataclass(frozen=True, slots=True)
 class CatalogSnapshot:
-    """The closure of the named relations, read in one pass.
+    """The closure of the named relations, read in one pass; `collation` is the database's.
 
     `roots` are the names that were asked for with the object id that each has (None: absent or invisible).
     `objects` are sorted by id and `edges` by (from, to, names). `depth` is the longest path from a root.
@@ -103,6 +103,7 @@ class CatalogSnapshot:
     """
 
     database: str
+    collation: str
     roots: tuple[tuple[SqlRelation, int | None], ...]
     objects: tuple[CatalogObject, ...]
     edges: tuple[CatalogEdge, ...]

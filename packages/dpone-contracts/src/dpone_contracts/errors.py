@@ -62,6 +62,41 @@ DPONE_BUILD_NOT_COMMITTED | REFUSED | The model's mutation did not commit; nothi
 DPONE_BUILD_TEST_GATE_FAILED | REFUSED | Every model committed, the workflow's tests did not all pass; nothing is sealed | dbt's log named in the evidence | dpone refresh recover plan
 DPONE_CANCELLATION_TOO_LATE | REFUSED | A commit has begun; it must be reconciled to its end before anything else | the operation's journal | dpone refresh recover plan
 DPONE_CLEANUP_REQUIRED | REFUSED | A failed operation of this target has not been cleaned up and acknowledged | the failed operation in the evidence | dpone refresh cleanup plan
+DPONE_CLICKHOUSE_ALIAS | REFUSED | An Alias table stands for the target and would write to or follow it by name | the table named in the evidence | dpone refresh status
+DPONE_CLICKHOUSE_ASYNC_INSERTS | REFUSED | The asynchronous insert queue holds rows for the target | system.asynchronous_inserts and the writer that fills it | dpone refresh status
+DPONE_CLICKHOUSE_AUTHORITY_CHANGED | REFUSED | The target's physical design changed after its generation was prepared | who altered the target or added a follower | dpone refresh status
+DPONE_CLICKHOUSE_BUDGET | REFUSED | The next step would break a budget of bytes, rows or disk | the figure named, and the resource policy | dpone refresh status
+DPONE_CLICKHOUSE_BUFFER | REFUSED | A Buffer table flushes into the target by name, also into the next generation | the table named in the evidence | dpone refresh status
+DPONE_CLICKHOUSE_COLUMNS_DIFFER | REFUSED | The target's columns or their types are not the planned ones | the column named, and the plan's writable columns | dpone refresh status
+DPONE_CLICKHOUSE_COLUMN_EXPRESSION | REFUSED | A column of the target computes or defaults its values | the column named | dpone refresh status
+DPONE_CLICKHOUSE_DATABASE_NOT_ATOMIC | REFUSED | EXCHANGE TABLES needs a database of the Atomic engine; there is no other way to publish | the database named | dpone refresh status
+DPONE_CLICKHOUSE_DEPENDANT | REFUSED | Another object depends on the target or follows it by name | the object named | dpone refresh status
+DPONE_CLICKHOUSE_DICTIONARY | REFUSED | A dictionary reads the target by name | the dictionary named | dpone refresh status
+DPONE_CLICKHOUSE_DISTRIBUTED | REFUSED | A Distributed table writes to or reads the target by name | the table named | dpone refresh status
+DPONE_CLICKHOUSE_ENGINE_REFUSED | REFUSED | The target is not a plain MergeTree table | the engine named | dpone refresh status
+DPONE_CLICKHOUSE_LIGHTWEIGHT_DELETE | REFUSED | Parts of the target hold rows that are deleted but present | the part named; OPTIMIZE or APPLY DELETED MASK settles it | dpone refresh status
+DPONE_CLICKHOUSE_MATERIALIZED_VIEW | REFUSED | A materialised view writes to the target or is fed by it | the view named | dpone refresh status
+DPONE_CLICKHOUSE_MERGE_TABLE | REFUSED | A Merge table covers the target by pattern | the table named | dpone refresh status
+DPONE_CLICKHOUSE_MUTATION_PENDING | REFUSED | A mutation of the target is not done | system.mutations, the mutation named | dpone refresh status
+DPONE_CLICKHOUSE_OUTCOME_UNKNOWN | UNKNOWN | A statement was sent to ClickHouse and no answer came | the query id in system.processes and query_log | dpone refresh recover plan
+DPONE_CLICKHOUSE_PART_LACKS_COLUMN | REFUSED | A part of the target lacks a column, so its rows read as that column's default | the part named | dpone refresh status
+DPONE_CLICKHOUSE_PATCH_PART | REFUSED | Lightweight updates of the target are not applied yet | the part named; APPLY PATCHES settles it | dpone refresh status
+DPONE_CLICKHOUSE_PROJECTION | REFUSED | The target has a projection, which attached partitions need not carry | the projection named | dpone refresh status
+DPONE_CLICKHOUSE_QUEUE_ENGINE | REFUSED | A queue table names the target | the table named | dpone refresh status
+DPONE_CLICKHOUSE_REFRESHABLE_VIEW | REFUSED | A refreshable view writes to the target, and may exchange it itself | the view named | dpone refresh status
+DPONE_CLICKHOUSE_ROW_POLICY | REFUSED | A row policy filters the target or a scratch name | the policy named | dpone refresh status
+DPONE_CLICKHOUSE_ROW_POLICY_UNVERIFIED | UNVERIFIED | The principal may not list row policies, so their absence is not proven | grant SHOW ROW POLICIES | dpone doctor
+DPONE_CLICKHOUSE_SCRATCH_CONFLICT | REFUSED | A scratch name is taken by another table, holds rows already, or is no scratch name | the table and UUIDs named | dpone refresh cleanup plan
+DPONE_CLICKHOUSE_SCRATCH_DIFFERS | REFUSED | Staging or shadow is not of the target's design | the create queries of both | dpone refresh cleanup plan
+DPONE_CLICKHOUSE_SETTING_REFUSED | REFUSED | A setting that changes what statements mean is not as it is pinned | the setting named, in the user's profile | dpone doctor
+DPONE_CLICKHOUSE_STATEMENT_REFUSED | REFUSED | ClickHouse answered a statement with an error | the error code, and the query id in query_log | dpone refresh status
+DPONE_CLICKHOUSE_TARGET_ABSENT | REFUSED | No table has the target's name; this release creates none | the name in the plan | dpone refresh status
+DPONE_CLICKHOUSE_TARGET_CHANGED | REFUSED | The target or its shadow was written during or after the proof | writers of the target in query_log | dpone refresh status
+DPONE_CLICKHOUSE_TTL | REFUSED | The target has a TTL, which removes or moves rows by itself | the create query | dpone refresh status
+DPONE_CLICKHOUSE_UNAVAILABLE | UNVERIFIED | ClickHouse could not be reached, or a read got no answer | endpoint, credentials and network | dpone doctor
+DPONE_CLICKHOUSE_UNREADABLE | UNVERIFIED | ClickHouse refused a read that the decision needs | the error code, and grants on system tables | dpone doctor
+DPONE_CLICKHOUSE_WINDOW_VIEW | REFUSED | A window view writes to the target or reads it | the view named | dpone refresh status
+DPONE_CLICKHOUSE_WRITER_ACTIVE | REFUSED | A statement that may write the target is running | the query named, in system.processes | dpone refresh status
 DPONE_COMMIT_NOT_PREPARED | REFUSED | A model is not sealed and prepared; none commits before all are | the operation's journal and prepared receipt | dpone refresh status
 DPONE_CONTINUATION_MISMATCH | REFUSED | A continuation or termination receipt speaks of another attempt than the stored one | the attempt in the evidence | dpone refresh recover plan
 DPONE_CONTINUATION_NOT_COMMITTED | REFUSED | The earlier attempt's mutation did not commit, so the same operation cannot go on | the operation's outcome; plan a replacement | dpone refresh recover plan
@@ -77,6 +112,12 @@ DPONE_DEPLOYMENT_CONFLICT | REFUSED | The deployment belongs to another release 
 DPONE_DOCUMENT_COMMIT_UNKNOWN | UNKNOWN | The commit of a document was sent and its answer was lost | the document under its digest; the same bytes may be sent again | dpone refresh status
 DPONE_DOCUMENT_CONFLICT | CORRUPTION | Other bytes are stored under this schema and digest | the document in the evidence | stop and call the platform's owner
 DPONE_DOCUMENT_CORRUPT | CORRUPTION | Stored bytes are not those of the digest that they are stored under | the document in the evidence | stop and call the platform's owner
+DPONE_DOCUMENT_DIGEST | CORRUPTION | A document's digest, or one inside it, is not that of its content | the field path in the evidence and where the document comes from | dpone evidence verify DIR
+DPONE_DOCUMENT_FIELD | REFUSED | A field is missing, unknown, or has a value of another kind | the field path in the evidence | dpone schemas export
+DPONE_DOCUMENT_RULE | REFUSED | Fields of one document contradict a rule of the specification | the rule and the field path in the evidence | dpone schemas validate FILE
+DPONE_DOCUMENT_SCHEMA | REFUSED | The schema id is missing, unknown or not the expected one | the document's schema field | dpone schemas list
+DPONE_DOCUMENT_SPELLING | REFUSED | A value has a second spelling; only one is admitted | the field path in the evidence | dpone schemas validate FILE
+DPONE_DOCUMENT_TEXT | REFUSED | The bytes are no canonical JSON object | encoding, duplicate keys and numbers of the text | dpone schemas validate FILE
 DPONE_EXCHANGE_UNKNOWN | UNKNOWN | The EXCHANGE was sent and the UUID map cannot settle yet which generation stands | statements of the attempt in system.processes, then the UUID map | dpone refresh recover plan
 DPONE_EXECUTION_NOT_BOUND | REFUSED | The plan is not bound to this DagRun | the binding of the plan | dpone refresh status
 DPONE_FENCE_LOST | REFUSED | The guard is not held by this attempt under this fencing epoch | the guard's holder | dpone refresh status
@@ -132,6 +173,7 @@ DPONE_PLAN_BOUND_TO_OTHER_RUN | REFUSED | The plan is bound to another DagRun; o
 DPONE_PREDECESSOR_CHANGED | CORRUPTION | The old generation received parts after the proof; a write may be lost | the predecessor's part list and its writers | stop and call the platform's owner
 DPONE_PREFLIGHT_UNVERIFIED | UNVERIFIED | Something that must be known before dbt starts could not be read | permissions and locks named in the message | dpone doctor
 DPONE_PREPARE_MANIFEST_WITHOUT_CONTENT | REFUSED | The sealed manifest has no content record beside it | documents of the operation | dpone refresh status
+DPONE_PROOF_INCOMPLETE | REFUSED | A model or workflow is not proven, so it cannot be released | the reason in the message; `dpone dbt check` gives all of them | dpone dbt check
 DPONE_PUBLICATION_NOT_READY | REFUSED | The operation's journal is not where a publication starts | the operation's journal | dpone refresh status
 DPONE_PUBLICATION_ROWS_MOVED | REFUSED | Heads, checkpoint or journal are not what the publication starts from | the rows named in the evidence | dpone refresh recover plan
 DPONE_ROW_BATCH_UNEXPECTED | REFUSED | An image's batch lacks a column, has another type, or is not in row order | the column named in the evidence | dpone refresh status
@@ -140,6 +182,7 @@ DPONE_SCOPE_HEAD_MOVED | REFUSED | The scope is not at the planned revision | th
 DPONE_SCRATCH_CONFLICT | REFUSED | An object stands under a scratch name of dbt, which dbt would drop | the object in the message; nothing is dropped for you | dpone refresh status
 DPONE_SEAL_CONTENT_MISMATCH | CORRUPTION | The rows that were exported are not the rows of the committed image | the image relation and its receipt | stop and call the platform's owner
 DPONE_SEAL_NOT_AUTHORISED | REFUSED | Only a reconciled, committed image of an operation in PREPARING may be sealed | the operation's journal and receipts | dpone refresh status
+DPONE_SEAL_POLICY_UNFIT | REFUSED | The seal policy asks for what this release does not write | the policy's field named in the evidence | dpone refresh status
 DPONE_SEMANTIC_REFRESH_CONTINUATION_CHAIN_UNSUPPORTED | REFUSED | A continuation may only go from try N to its immediate successor N+1 | the attempts of the operation | dpone refresh recover plan
 DPONE_SEMANTIC_REFRESH_PRODUCTION_ACTIVATION_UNAVAILABLE | REFUSED | Release 0.74 is a preview: it activates no production route and admits no run outside the disposable lab | the release notes | dpone lab demo
 DPONE_SEMANTIC_REFRESH_WORKER_ADMISSION_COMMIT_UNKNOWN | UNKNOWN | The commit of an admission was sent and its answer was lost | activation authority, guards, journals and admission closure, with scheduling frozen | dpone refresh status

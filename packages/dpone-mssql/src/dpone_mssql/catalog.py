@@ -100,16 +100,17 @@ class MssqlCatalog:
     def snapshot(self, roots: tuple[SqlRelation, ...], budget: ClosureBudget) -> CatalogSnapshot:
         """Walk what the named relations depend on; what a lock or a permission hides is said in `unreadable`."""
         walk = _Walk(budget)
-        database = ""
+        database, collation = "", ""
         found: list[tuple[SqlRelation, int | None]] = [(root, None) for root in sorted(set(roots))]
         try:
-            database, found = read_committed(self._config, lambda session: self._walk(session, roots, walk))
+            database, collation, found = read_committed(self._config, lambda session: self._walk(session, roots, walk))
         except SqlServerError as error:
             walk.unreadable.append(
                 f"{before_commit(error).observed}: nothing of the catalog counts as absent"
             )
         return CatalogSnapshot(
             database=database,
+            collation=collation,
             roots=tuple(found),
             objects=tuple(sorted(walk.objects.values(), key=lambda seen: seen.object_id)),
             edges=tuple(sorted(walk.edges, key=_edge_order)),
@@ -120,8 +121,8 @@ class MssqlCatalog:
 
     def _walk(
         self, session: Session, roots: tuple[SqlRelation, ...], walk: _Walk
-    ) -> tuple[str, list[tuple[SqlRelation, int | None]]]:
-        database = str(session.rows(self._sql["database"])[0][0])
+    ) -> tuple[str, str, list[tuple[SqlRelation, int | None]]]:
+        database, collation = (str(value) for value in session.rows(self._sql["database"])[0])
         found: list[tuple[SqlRelation, int | None]] = []
         for root in sorted(set(roots)):
             named = (
@@ -140,7 +141,7 @@ class MssqlCatalog:
             level = sorted(following - set(walk.objects))
             walk.depth += 1 if level else 0
         walk.within()
-        return database, found
+        return database, collation, found
 
     def _object(self, session: Session, database: str, object_id: int, walk: _Walk) -> CatalogObject | None:
         rows = session.rows(self._sql["object"], object_id)

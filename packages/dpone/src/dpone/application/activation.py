@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpone_contracts.identity import compile_plan_bundle, compile_projection
-
 from dpone.application.services import require
 from dpone_contracts.descriptors import ActivationReceipt
+from dpone_contracts.identity import compile_plan_bundle, compile_projection
 from dpone_contracts.ports.activation_store import ActivationRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpone_contracts.identity import DeploymentStage
-
     from dpone_contracts.document import Document
+    from dpone_contracts.identity import DeploymentStage
     from dpone_contracts.plan_bundle import PlanBundle
     from dpone_contracts.ports.activation_store import ActivationStore
     from dpone_contracts.ports.clock import Clock
@@ -41,7 +39,9 @@ class Activated:
     projection: DagProjection
 
 
-def activate(services: ActivationServices, stage: DeploymentStage, authorities: Iterable[Document]) -> Activated:
+def activate(
+    services: ActivationServices, stage: DeploymentStage, authorities: Iterable[Document]
+) -> Activated:
     """Compile the day's plan bundle and store its activation; the same plan again is reused as it stands.
 
     `authorities` are the documents that the bundle names by digest. `persisted_at` is frozen with the first stored

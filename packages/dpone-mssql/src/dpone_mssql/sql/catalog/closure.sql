@@ -1,5 +1,5 @@
 -- name: database
-SELECT DB_NAME();
+SELECT DB_NAME(), CONVERT(nvarchar(128), DATABASEPROPERTYEX(DB_NAME(), 'Collation'));
 -- name: object_by_name
 SELECT OBJECT_ID(?);
 -- name: object
