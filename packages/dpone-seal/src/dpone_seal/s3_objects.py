@@ -1,10 +1,11 @@
-"""Versioned objects in S3 through fsspec's s3fs: conditional creates, exact versions, no request sent twice."""
+"""Versioned objects in S3 through fsspec's s3fs: conditional creates, exact versions, doubt kept apart."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aiohttp import ClientConnectorError
 from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError
 from fsspec.asyn import sync
 from s3fs import S3FileSystem
@@ -154,9 +155,17 @@ class S3Objects:
                 status = original.response["ResponseMetadata"]["HTTPStatusCode"]
                 if status in _CLIENT_ERRORS:
                     raise _StatusError(status, str(original.response["Error"].get("Code"))) from None
-            if isinstance(original, EndpointConnectionError | ConnectTimeoutError):
+            if _was_not_sent(original):
                 raise _StatusError(None, "no connection") from None
             raise StoreInDoubtError(f"{method}: {type(original).__name__}") from error
+
+
+def _was_not_sent(error: BaseException) -> bool:
+    """Whether no connection was made; botocore's EndpointConnectionError covers a reset connection too."""
+    if isinstance(error, ConnectTimeoutError):
+        return True
+    reset = isinstance(error, EndpointConnectionError)
+    return reset and isinstance(error.kwargs.get("error"), ClientConnectorError)
 
 
 class _StatusError(Exception):
