@@ -162,10 +162,9 @@ class S3Objects:
 
 def _was_not_sent(error: BaseException) -> bool:
     """Whether no connection was made; botocore's EndpointConnectionError covers a reset connection too."""
-    if isinstance(error, ConnectTimeoutError):
-        return True
-    reset = isinstance(error, EndpointConnectionError)
-    return reset and isinstance(error.kwargs.get("error"), ClientConnectorError)
+    if isinstance(error, EndpointConnectionError):
+        return isinstance(error.kwargs.get("error"), ClientConnectorError)
+    return isinstance(error, ConnectTimeoutError)
 
 
 class _StatusError(Exception):
