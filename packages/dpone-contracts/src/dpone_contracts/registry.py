@@ -44,6 +44,7 @@ ADDITIVE: Mapping[str, str] = MappingProxyType(
         "dpone.dbt-semantic-refresh-resource-policy.v1": "plan_bundle:ResourcePolicy",
         "dpone.dbt-semantic-refresh-topology-template.v1": "template_pack:Topology",
         "dpone.dbt-execution-pack.v1": "template_pack:ExecutionPack",
+        "dpone.semantic-refresh-model-build-receipt.v1": "build_receipt:ModelBuildReceipt",
         f"{_PREFIX}model-build-receipt.v1": "build_receipt:ModelBuildReceipt",
         f"{_PREFIX}build-gate-receipt.v1": "run_receipts:BuildGateReceipt",
         f"{_PREFIX}content-record.v1": "run_receipts:ContentRecord",

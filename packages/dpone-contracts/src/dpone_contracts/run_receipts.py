@@ -115,11 +115,18 @@ class PreparedReceipt(Document):
     def _rules(self) -> Iterator[Fault]:
         exchange = self.target_mutation == "EXCHANGE_REQUIRED"
         if exchange != (self.generation is not None):
-            yield broken("generation-by-mutation", "a generation stands exactly where an exchange is required", "generation")
+            yield broken(
+                "generation-by-mutation",
+                "a generation stands exactly where an exchange is required",
+                "generation",
+            )
         if exchange != (self.value_conversion_conformance == "PROVEN"):
             reason = "conversion is proven with data and not applicable without"
             yield broken("conformance-by-mutation", reason, "value_conversion_conformance")
-        if self.generation is not None and self.target_uuid in (self.generation.shadow_uuid, self.generation.staging_uuid):
+        if self.generation is not None and self.target_uuid in (
+            self.generation.shadow_uuid,
+            self.generation.staging_uuid,
+        ):
             yield broken("target-is-not-scratch", "scratch is the target", "target_uuid")
 
 
@@ -168,8 +175,13 @@ class ExchangeReceipt(Document):
     observed_at: UtcMicros
 
     def _rules(self) -> Iterator[Fault]:
-        if (self.observed_target_uuid, self.observed_shadow_uuid) != (self.successor_uuid, self.predecessor_uuid):
-            yield broken("map-is-exchanged", "the observed map is not the exchanged one", "observed_target_uuid")
+        if (self.observed_target_uuid, self.observed_shadow_uuid) != (
+            self.successor_uuid,
+            self.predecessor_uuid,
+        ):
+            yield broken(
+                "map-is-exchanged", "the observed map is not the exchanged one", "observed_target_uuid"
+            )
         if self.predecessor_uuid == self.successor_uuid:
             yield broken("distinct-relations", "predecessor and successor are one table", "successor_uuid")
 

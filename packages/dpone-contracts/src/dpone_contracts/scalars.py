@@ -85,7 +85,10 @@ def instant(text: str) -> datetime:
     """
     if not text.endswith("Z"):
         raise ValueError("an instant ends in Z")
-    return datetime.fromisoformat(text[:-1] + "+00:00")  # noqa: FURB162 - only this way lower-case z is refused
+    moment = datetime.fromisoformat(text[:-1] + "+00:00")  # noqa: FURB162 - only this way lower-case z is refused
+    if moment.tzinfo is None:  # A date alone: the offset was taken for its time.
+        raise ValueError("an instant has a time")
+    return moment
 
 
 def is_day(moment: datetime) -> bool:

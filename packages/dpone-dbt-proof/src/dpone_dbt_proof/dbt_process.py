@@ -63,6 +63,8 @@ class DbtExit:
     log_path: Path
     output: str
     """What dbt printed; for offline commands only, it can quote values of a database."""
+    messages: Mapping[str, str]
+    """dbt's own message of each node that failed; for offline commands only, likewise."""
 
 
 def run_dbt(
@@ -104,13 +106,29 @@ def run_dbt(
         printed, _ = process.communicate(timeout=timeout_seconds)
     except subprocess.TimeoutExpired:
         _kill_group(process)
-        return DbtExit(False, None, _results(results_path), output / "logs" / "dbt.log", "")  # noqa: FBT003
+        return _ended(None, results_path, output, "")
     except BaseException:
         _kill_group(process)
         raise
-    finished = process.returncode >= 0
-    exit_code = process.returncode if finished else None
-    return DbtExit(finished, exit_code, _results(results_path), output / "logs" / "dbt.log", printed)
+    return _ended(process.returncode, results_path, output, printed)
+
+
+def _ended(code: int | None, results_path: Path, output: Path, printed: str) -> DbtExit:
+    """Describe the end of a process; None and negative codes are those of a killed one."""
+    finished = code is not None and code >= 0
+    entries = _entries(results_path)
+    return DbtExit(
+        finished=finished,
+        exit_code=code if finished else None,
+        results=tuple(_result(entry) for entry in entries),
+        log_path=output / "logs" / "dbt.log",
+        output=printed,
+        messages={
+            str(entry["unique_id"]): " ".join(str(entry.get("message")).split())
+            for entry in entries
+            if entry["status"] in ("error", "fail", "runtime error")
+        },
+    )
 
 
 def _environment(home: Path, chosen: Mapping[str, str]) -> dict[str, str]:
@@ -125,13 +143,13 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
     process.communicate(timeout=_KILL_GRACE_SECONDS)
 
 
-def _results(path: Path) -> tuple[NodeResult, ...]:
+def _entries(path: Path) -> list[dict[str, Any]]:
     """Read `run_results.json`; a process that died before writing it has no results."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, json.JSONDecodeError):
-        return ()
-    return tuple(_result(entry) for entry in document["results"])
+        return []
+    return list(document["results"])
 
 
 def _result(entry: Mapping[str, Any]) -> NodeResult:

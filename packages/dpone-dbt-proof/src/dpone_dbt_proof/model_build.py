@@ -2,63 +2,70 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 from dpone_contracts.ports.model_build import BuildExit
 from dpone_dbt_proof.dbt_process import run_dbt
 from dpone_dbt_proof.platform_project import materialise
-from dpone_dbt_proof.selection import INDIRECT_SELECTION
+from dpone_dbt_proof.selection import INDIRECT_SELECTION, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from dpone_contracts.ports.model_build import BuildRequest
     from dpone_dbt_proof.dbt_process import DbtExit
+    from dpone_dbt_proof.manifest import Manifest
     from dpone_dbt_proof.platform_project import AuthorProject, SqlServerConnection
     from dpone_dbt_proof.selection import Selection
 
 
 class BuildSelectionError(Exception):
-    """The batches of a request are not the models of the proven selection."""
+    """dbt would run something beside the requested models and their tests."""
 
 
 class DbtModelBuild:
-    """Builds the models of one proven selection under the platform's root project.
+    """Builds models of one proven project under the platform's root.
 
-    `directory` is private to the attempt and empty; it keeps project, target and log until the caller deletes
-    it. `password` is asked for when dbt starts and goes into the child's environment only.
+    `manifest` is that of the compile which the proofs were made from. `directory` is private to the worker; every
+    call has a folder of its own there, with project, target and log, until the caller deletes it. `password` is asked for when dbt starts
+    and goes into the child's environment only.
     """
 
     def __init__(
         self,
         author: AuthorProject,
-        selection: Selection,
+        manifest: Manifest,
         connection: SqlServerConnection,
         password: Callable[[], str],
         directory: Path,
     ) -> None:
         self._author = author
-        self._selection = selection
+        self._manifest = manifest
         self._connection = connection
         self._password = password
         self._directory = directory
 
     def build(self, request: BuildRequest) -> BuildExit:
         """Run the gate; raises `BuildSelectionError` or `PlatformProjectError` before dbt is started."""
-        models = tuple(sorted(batch.model_unique_id for batch in request.batches))
-        if models != self._selection.model_ids:
-            raise BuildSelectionError("the rendered batches are not those of the selected models")
-        project = materialise(self._directory / "project", self._author, request.batches)
+        models = [batch.model_unique_id for batch in request.batches]
+        selection = select(self._manifest, models, request.tested_models)
+        beside = set(selection.node_ids) - {*selection.model_ids, *selection.test_ids}
+        if beside:
+            raise BuildSelectionError(f"the selection also holds {', '.join(sorted(beside))}")
+        self._directory.mkdir(parents=True, exist_ok=True)
+        attempt = Path(mkdtemp(prefix="dbt-", dir=self._directory))
+        project = materialise(attempt / "project", self._author, request.batches)
         ended = run_dbt(
-            build_arguments(self._selection),
+            build_arguments(selection),
             project=project.directory,
             profiles=project.directory,
-            output=self._directory,
+            output=attempt,
             environment=self._connection.environment(self._password(), request.query_timeout_seconds),
             timeout_seconds=request.timeout_seconds,
         )
-        return _exit(ended, self._selection)
+        return _exit(ended, selection)
 
 
 def build_arguments(selection: Selection) -> list[str]:

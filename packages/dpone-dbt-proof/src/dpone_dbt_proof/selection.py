@@ -17,34 +17,49 @@ _SELECTABLE_TYPES: Final = ("model", "seed", "snapshot", "test", "unit_test", "a
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Exact selectors and every node that dbt runs for them, each sorted."""
-
-    selectors: tuple[str, ...]
-    node_ids: tuple[str, ...]
-    model_ids: tuple[str, ...]
-    test_ids: tuple[str, ...]
-
-
-def select(manifest: Manifest, model_ids: Iterable[str]) -> Selection:
-    """Select the models and those of their tests that read no other model, by exact `fqn:` selectors.
+    """Exact selectors of models and tests, and every node that dbt runs for them, each sorted.
 
     `node_ids` also holds what dbt would run *beside* the intended nodes, because a selector's fqn is a prefix
     of theirs or equals theirs: whether those are harmless is the mutation closure's to say.
     """
+
+    model_selectors: tuple[str, ...]
+    test_selectors: tuple[str, ...]
+    node_ids: tuple[str, ...]
+    model_ids: tuple[str, ...]
+    test_ids: tuple[str, ...]
+
+    @property
+    def selectors(self) -> tuple[str, ...]:
+        """All selectors, as dbt gets them."""
+        return tuple(sorted({*self.model_selectors, *self.test_selectors}))
+
+
+def select(
+    manifest: Manifest, model_ids: Iterable[str], tested_ids: Iterable[str] | None = None
+) -> Selection:
+    """Select the models, and the tests that read tested models and no other.
+
+    `tested_ids` are the models whose tests run; without it, those that are built.
+    """
     models = tuple(sorted(set(model_ids)))
+    tested = set(models if tested_ids is None else tested_ids)
     tests = tuple(
         node.unique_id
         for node in manifest.of_type(*_TEST_TYPES)
-        if (tested := tested_models(manifest, node)) and tested <= set(models)
+        if (read := tested_models(manifest, node)) and read <= tested
     )
-    selectors = sorted({selector(manifest.nodes[key]) for key in (*models, *tests)})
-    wanted = {tuple(text.removeprefix("fqn:").split(".")) for text in selectors}
+    model_selectors = {selector(manifest.nodes[key]) for key in models}
+    test_selectors = {selector(manifest.nodes[key]) for key in tests}
+    wanted = [tuple(text.removeprefix("fqn:").split(".")) for text in model_selectors | test_selectors]
     selected = [
         node.unique_id
         for node in manifest.of_type(*_SELECTABLE_TYPES)
         if any(_matches(node, parts) for parts in wanted)
     ]
-    return Selection(tuple(selectors), tuple(selected), models, tests)
+    return Selection(
+        tuple(sorted(model_selectors)), tuple(sorted(test_selectors)), tuple(selected), models, tests
+    )
 
 
 def selector(node: Node) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ARTIFACT_FORMAT = "dpone_parquet_v1"
 
-WRITER_OPTIONS: dict[str, Any] = {
+WRITER_OPTIONS: dict[str, str | int | bool] = {
     "version": "2.6",
     "data_page_version": "1.0",
     "compression": "zstd",
@@ -60,6 +60,14 @@ class ParquetChunkEncoder:
         return cls(
             policy.max_chunk_rows, policy.max_chunk_bytes, policy.row_group_rows, policy.compression_level
         )
+
+    def writer_options(self) -> dict[str, str | int | bool]:
+        """The pinned options of the Parquet writer, and those that the policy chose."""
+        return {
+            **WRITER_OPTIONS,
+            "compression_level": self.compression_level,
+            "row_group_rows": self.row_group_rows,
+        }
 
     def encode(self, target: PlanTarget, batches: Iterable[ImageBatch]) -> Iterator[EncodedChunk]:
         """Chunks in row order, ordinals from 1; nothing for an empty image."""

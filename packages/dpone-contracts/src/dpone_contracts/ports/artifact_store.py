@@ -43,6 +43,11 @@ class ChunkEncoder(Protocol):
     """Turns ordered image batches into `dpone_parquet_v1` chunks, streaming."""
 
     @effect(EffectKind.READ)
+    def writer_options(self) -> dict[str, str | int | bool]:
+        """Everything that decides about the written form, pinned; the serializer's identity."""
+        ...
+
+    @effect(EffectKind.READ)
     def encode(self, target: PlanTarget, batches: Iterable[ImageBatch]) -> Iterator[EncodedChunk]:
         """Chunks in row order, ordinals from 1; nothing for an empty image."""
         ...

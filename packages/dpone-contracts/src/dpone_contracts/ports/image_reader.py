@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpone_contracts.plan_bundle import PlanTarget
+    from dpone_contracts.plans import OperationPlan
     from dpone_contracts.relations import SqlRelation
 
 
@@ -27,6 +28,8 @@ class ImageReader(Protocol):
     """Streams an image in the order of `dpone_row_v1` with bounded memory."""
 
     @effect(EffectKind.READ)
-    def batches(self, target: PlanTarget, image: SqlRelation, rows_per_batch: int) -> Iterator[ImageBatch]:
-        """All rows, ordered; each batch but the last has `rows_per_batch` rows."""
+    def batches(
+        self, plan: OperationPlan, target: PlanTarget, image: SqlRelation, rows_per_batch: int
+    ) -> Iterator[ImageBatch]:
+        """All rows, ordered by the plan's effective key; each batch but the last has `rows_per_batch` rows."""
         ...

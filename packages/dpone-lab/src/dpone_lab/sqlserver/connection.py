@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from dpone_lab.sqlserver.shared import Shared
 
 _LOG = logging.getLogger(__name__)
-_BACKEND_SETTINGS = {"search_path": "sys,pg_catalog,pg_temp", "client_min_messages": "error"}
+_BACKEND_SETTINGS = {"search_path": "pg_catalog", "client_min_messages": "error"}
 _FATAL_SEVERITY = 20
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, assert_never
 
 from dpone_lab.sqlserver import consequences, parameters
@@ -58,7 +58,8 @@ from dpone_lab.sqlserver.transactions import AttentionError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from dpone_lab.sqlserver.catalog import Principal
+    from dpone_lab.sqlserver.catalog import DatabaseTrigger
+    from dpone_lab.sqlserver.language.definitions import Definition
     from dpone_lab.sqlserver.language.expressions import Expression
     from dpone_lab.sqlserver.language.syntax import Statement
     from dpone_lab.sqlserver.procedure_call import ProcedureArgument, ProcedureOutcome
@@ -136,11 +137,6 @@ class _EndScope(Exception):  # noqa: N818 - control flow
 
 class _EndBatch(Exception):  # noqa: N818 - control flow
     """Nothing more of the whole batch is executed."""
-
-
-def owner_of_database(caller: Principal) -> Principal:
-    """Return the user that EXECUTE AS OWNER means, still logged in as the caller."""
-    return replace(caller, user="dbo", user_id=1, default_schema="dbo")
 
 
 class Interpreter:
@@ -354,8 +350,7 @@ class Interpreter:
                 | TruncateTable()
                 | CreateSchema()
             ):
-                self._statements.run(statement, frame.types, frame.values, self._temporary_names())
-                self._fire_database_triggers()
+                self._define(statement)
             case Declare():
                 for variable in statement.variables:
                     frame.types[variable.name] = variable.type
@@ -435,20 +430,35 @@ class Interpreter:
             "error_line()": caught.line,
         }.get(name)
 
-    def _fire_database_triggers(self) -> None:
-        for trigger in self._statements.fired_triggers():
-            caller = self.session.principal
-            self._frames.append(Frame(len(self._frames)))
-            if trigger.execute_as is not None:
-                self.session.principal = owner_of_database(caller)
-            try:
-                with self.response.procedure():
-                    self._run_all(trigger.body)
-            except _ReturnFromScope:
-                pass
-            finally:
-                self.session.principal = caller
-                self._frames.pop()
+    def _define(self, node: Definition) -> None:
+        """Run a definition and the database triggers that it fires, as one statement."""
+        frame, transaction = self._frame, self.session.transaction
+        alone = transaction.count == 0 and not transaction.settings.implicit_transactions
+        if alone and self._statements.any_database_trigger():
+            transaction.begin(announced=False)
+        try:
+            self._statements.run(node, frame.types, frame.values, self._temporary_names())
+            for trigger in self._statements.fired_triggers():
+                self._fire(trigger)
+        except BaseException:
+            if alone and transaction.count:
+                transaction.abandon()
+            raise
+        if alone and transaction.count:
+            transaction.commit()
+
+    def _fire(self, trigger: DatabaseTrigger) -> None:
+        settings = self.session.settings_snapshot()
+        self._frames.append(Frame(len(self._frames)))
+        self.session.transaction.settings.xact_abort = True
+        try:
+            with self.response.procedure(), self.session.acting_as(trigger.run_as):
+                self._run_all(trigger.body)
+        except _ReturnFromScope:
+            pass
+        finally:
+            self.session.transaction.settings = settings
+            self._frames.pop()
 
     def _set_option(self, option: str, value: str) -> None:
         settings = self.session.transaction.settings

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from psycopg.pq import TransactionStatus
+
 from dpone_lab.sqlserver.catalog import PostgresCatalog, Principal
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError
+from dpone_lab.sqlserver.language.translation import LockRequest
 from dpone_lab.sqlserver.locks import Mode, Owner, Resource
 from dpone_lab.sqlserver.parameter_types import suggest_types
 from dpone_lab.sqlserver.sessions import now
-from dpone_lab.sqlserver.transactions import AttentionError, Change, Settings, Transaction
+from dpone_lab.sqlserver.transactions import AttentionError, Change, Settings, Transaction, locks_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import psycopg
 
     from dpone_lab.sqlserver.backend import Backend
@@ -114,11 +120,33 @@ class Session:
         self.shared.locks.release(self.transaction.owner)
         self.shared.locks.release(self.session_owner)
 
+    @contextmanager
+    def acting_as(self, principal: Principal | None) -> Iterator[None]:
+        """Let EXECUTE AS change who permissions are checked for; None changes nothing."""
+        if principal is None:
+            yield
+            return
+        caller = self.principal
+        self._become(principal)
+        try:
+            yield
+        finally:
+            self._become(caller)
+
+    def _become(self, principal: Principal) -> None:
+        self.principal = principal
+        # In an error state the coming rollback undoes the setting by itself.
+        if self.backend.status in (TransactionStatus.IDLE, TransactionStatus.INTRANS):
+            self.backend.run(
+                "SELECT set_config('dpone.login_id', $1, false), set_config('dpone.user_id', $2, false)",
+                [str(principal.login_id), str(principal.user_id)],
+            )
+
     def settings_snapshot(self) -> Settings:
         """Return the options to give back at the end of a scope."""
         return replace(self.transaction.settings)
 
-    def _transaction_changed(self, change: Change, identity: int) -> None:
+    def _transaction_changed(self, change: Change, identity: int, announced: bool) -> None:  # noqa: FBT001
         if change == "begun":
             self.facts.transaction_id, self.facts.transaction_begin = identity, now()
         else:
@@ -127,7 +155,7 @@ class Session:
                 self.defined = False
                 self.catalog.forget()
                 self.shared.generation.advance()
-        if self.response is not None:
+        if self.response is not None and announced:
             self.response.transaction_changed(change, identity)
 
     def value(self, name: str) -> Any:
@@ -218,10 +246,12 @@ class Session:
     def lock_object(self, schema: str, name: str) -> None:
         """Take the locks of DDL on an object, to the end of the transaction."""
         timeout = self.transaction.settings.lock_timeout_ms
-        self.transaction.acquire(Resource("METADATA", (schema,)), Mode.X, self.transaction.owner, timeout)
-        self.transaction.acquire(
-            Resource("OBJECT", (schema, name)), Mode.SCH_M, self.transaction.owner, timeout
-        )
+        for request in (
+            LockRequest(("#catalog", schema), "X", hold_to_end=True),
+            LockRequest((schema, name), "SCH-M", hold_to_end=True),
+        ):
+            for resource, mode in locks_of(request):
+                self.transaction.acquire(resource, mode, self.transaction.owner, timeout)
 
     def describe_parameters(self, text: str, declarations: str) -> list[tuple[str, SqlType]]:
         """Return the undeclared parameters of a batch with suggested types, in order of appearance."""

@@ -40,6 +40,8 @@ _COMMANDS = {
 }
 _READING = frozenset({Kind.SELECT, Kind.ASSIGN, Kind.EXPRESSION})
 _ADMINISTRATION_COMMAND = 0xC6
+# What reads the tables that `activity.py` fills.
+_ACTIVITY_WORDS = ("dm_", "applock_mode")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ class Statements:
 
     def _set_up(self, plan: Translation) -> None:
         self._session.shared.ensure_domains(plan.domains)
-        if "dm_" in plan.sql:
+        if any(word in plan.sql for word in _ACTIVITY_WORDS):
             activity.publish(self._session.shared)
         for sql in plan.prelude:
             self._session.backend.script(sql)
@@ -165,6 +167,13 @@ class Statements:
             response.write(metadata)
         return count
 
+    def any_database_trigger(self) -> bool:
+        """Tell whether any definition could fire a trigger now."""
+        row = self._session.backend.run(
+            "SELECT EXISTS (SELECT FROM _lab.triggers WHERE parent_class = 0 AND NOT is_disabled)"
+        ).fetchone()
+        return bool(row and row[0])
+
     def fired_triggers(self) -> list[DatabaseTrigger]:
         """Return the database triggers that the last definitions fire; sets their event data."""
         session, events = self._session, self._events
@@ -176,6 +185,7 @@ class Statements:
                 "eventdata:objecttype": event.object_type,
                 "eventdata:schemaname": event.schema,
                 "eventdata:objectname": event.name,
+                "eventdata:targetobjectname": event.target,
                 "eventdata:loginname": session.principal.login,
             }
             fired.extend(database_triggers(session.connection, event.event_type))
@@ -195,8 +205,14 @@ class Statements:
 
     def holds(self, condition: Condition, types: Mapping[str, SqlType]) -> bool:
         """Decide a condition; unknown doesn't hold."""
-        scope = Scope(self._session.catalog, types)
-        return bool(self._single(lambda: translate_condition(condition, scope)))
+        session = self._session
+        scope = Scope(session.catalog, types)
+
+        def translated() -> Translation:
+            check_permission(session.connection, session.principal, condition, session.catalog)
+            return translate_condition(condition, scope)
+
+        return bool(self._single(translated))
 
     def evaluate(self, expression: Expression, types: Mapping[str, SqlType], target: SqlType | None) -> Any:
         """Evaluate an expression and convert it to `target` as an assignment does."""
@@ -204,14 +220,24 @@ class Statements:
             value = self._value_of(expression.name)
             if fits(value, types[expression.name], target):
                 return value
-        scope = Scope(self._session.catalog, types)
-        return self._single(lambda: translate_expression(expression, scope, target))
+        return self._single(self._translated(expression, types, target))
+
+    def _translated(
+        self, expression: Expression, types: Mapping[str, SqlType], target: SqlType | None
+    ) -> Callable[[], Translation]:
+        session = self._session
+        scope = Scope(session.catalog, types)
+
+        def translated() -> Translation:
+            check_permission(session.connection, session.principal, expression, session.catalog)
+            return translate_expression(expression, scope, target)
+
+        return translated
 
     def evaluate_typed(self, expression: Expression, types: Mapping[str, SqlType]) -> tuple[SqlType, Any]:
         """Evaluate an expression and return its type too."""
-        scope = Scope(self._session.catalog, types)
-        plan = translate_expression(expression, scope)
-        return plan.columns[0].type, self._single(lambda: translate_expression(expression, scope))
+        translated = self._translated(expression, types, None)
+        return translated().columns[0].type, self._single(translated)
 
     def convert(self, value: Any, source: SqlType, target: SqlType) -> Any:
         """Convert a value of one type to another as an assignment does."""
@@ -248,6 +274,10 @@ class Statements:
             lambda: _Free(writes=False, compound=False),
             lambda _plan: run_procedure(session, schema, name, arguments),
         )
+        if name.lower() == "sp_rename":
+            session.defined = session.in_transaction
+            session.catalog.forget()
+            session.shared.generation.advance()
         for result in outcome.results:
             columns = [WireColumn(column.name, column.type) for column in result.columns]
             self._response.write(column_metadata(columns))

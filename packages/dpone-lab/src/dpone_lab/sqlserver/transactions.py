@@ -17,6 +17,7 @@ from psycopg.pq import TransactionStatus
 
 from dpone_lab.sqlserver.backend import Backend, BackendLostError
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
+from dpone_lab.sqlserver.language.translation import LockRequest
 from dpone_lab.sqlserver.locks import (
     DeadlockVictim,
     LockTable,
@@ -29,8 +30,6 @@ from dpone_lab.sqlserver.locks import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-    from dpone_lab.sqlserver.language.translation import LockRequest
 
 
 class Plan(Protocol):
@@ -59,6 +58,7 @@ Change = Literal["begun", "committed", "rolled back"]
 _MODES = {"S": Mode.S, "U": Mode.U, "X": Mode.X, "SCH-M": Mode.SCH_M}
 _ISOLATION_CODES = {"READ COMMITTED": 2, "REPEATABLE READ": 3, "SERIALIZABLE": 4}
 _SAVEPOINT = "statement"
+WHOLE_CATALOG = "*"
 _MISSING = frozenset({Number.INVALID_OBJECT, Number.DROP_MISSING, Number.OBJECT_MISSING_FOR_ALTER})
 _transaction_ids = itertools.count(1000)
 
@@ -67,11 +67,19 @@ class AttentionError(Exception):
     """The client asked to stop, or went away."""
 
 
-def resource_of(request: LockRequest) -> Resource:
-    """Return the lock table's key of a lock that a plan asks for."""
-    if request.resource[0] == "#catalog":
-        return Resource("METADATA", (request.resource[1],))
-    return Resource("OBJECT", request.resource)
+def locks_of(request: LockRequest) -> list[tuple[Resource, Mode]]:
+    """Return what to take for a lock that a plan asks for, in order.
+
+    A schema's metadata lies under the catalog as a whole: an intent lock there makes both conflict.
+    """
+    mode = _MODES[request.mode]
+    place, name = request.resource
+    if place != "#catalog":
+        return [(Resource("OBJECT", request.resource), mode)]
+    if name == WHOLE_CATALOG:
+        return [(Resource("METADATA", (WHOLE_CATALOG,)), mode)]
+    intent = Mode.IS if mode is Mode.S else Mode.IX
+    return [(Resource("METADATA", (WHOLE_CATALOG,)), intent), (Resource("METADATA", (name,)), mode)]
 
 
 @dataclass(slots=True)
@@ -93,7 +101,7 @@ class Transaction:
         backend: Backend,
         locks: LockTable,
         session_id: int,
-        announce: Callable[[Change, int], None],
+        announce: Callable[[Change, int, bool], None],
         *,
         row_versioning: bool,
     ) -> None:
@@ -107,6 +115,7 @@ class Transaction:
         self._announce = announce
         self._row_versioning = row_versioning
         self._name: str | None = None
+        self._announced = True
         self._savepoints: list[str] = []
         self._behind_savepoint = False
 
@@ -136,14 +145,18 @@ class Transaction:
             raise unsupported(f"TRANSACTION ISOLATION LEVEL {level}")
         self.settings.isolation = level
 
-    def begin(self, name: str | None = None) -> None:
-        """BEGIN TRANSACTION."""
+    def begin(self, name: str | None = None, *, announced: bool = True) -> None:
+        """BEGIN TRANSACTION; the transaction of an autocommitted statement isn't announced."""
         if self.count == 0:
             self._backend.script("BEGIN")
             self.identity = next(_transaction_ids)
             self._name = name
-            self._announce("begun", self.identity)
+            self._announced = announced
+            self._change("begun")
         self.count += 1
+
+    def _change(self, change: Change) -> None:
+        self._announce(change, self.identity, self._announced)
 
     def begin_implicitly(self) -> None:
         """Begin when IMPLICIT_TRANSACTIONS asks for it and nothing is open."""
@@ -233,7 +246,7 @@ class Transaction:
         self._savepoints.clear()
         self._behind_savepoint = False
         self._locks.release(self._owner)
-        self._announce(change, self.identity)
+        self._change(change)
 
     def statement(self, prepare: Callable[[], P], work: Callable[[P], T]) -> T:
         """Plan one statement, take its locks and do its work, so that a failure undoes the statement alone.
@@ -254,8 +267,7 @@ class Transaction:
             if self.count == 0:
                 self._locks.release(self._owner)
             else:
-                for resource, before in reversed(short):
-                    self._locks.restore(self._owner, resource, before)
+                self._give_back(short)
 
     def _planned(self, prepare: Callable[[], P]) -> P:
         """Plan; a name that isn't found may be another session's uncommitted object, so wait for those first."""
@@ -266,25 +278,18 @@ class Transaction:
                 raise BackendLostError("the connection to the storage engine was lost") from error
             raise
         except SqlServerError as error:
-            if error.number not in _MISSING or not self._await_metadata():
+            if error.number not in _MISSING or not self._await_metadata(error.missing):
                 raise
         return prepare()
 
-    def _await_metadata(self) -> bool:
-        """Wait until no other session has uncommitted definitions; return whether any had."""
-        busy = {
-            row.resource
-            for row in self._locks.rows()
-            if row.resource.kind == "METADATA"
-            and row.status == "GRANT"
-            and row.mode is Mode.X
-            and row.owner.session != self._owner.session
-        }
-        for resource in sorted(busy):
-            before = self._locks.held(self._owner, resource)
-            self.acquire(resource, Mode.S, self._owner, self.settings.lock_timeout_ms)
-            self._locks.restore(self._owner, resource, before)
-        return bool(busy)
+    def _await_metadata(self, missing: tuple[str, str] | None) -> bool:
+        """Wait for other sessions' uncommitted definitions in the schema of a missing name; return whether it had to."""
+        place = WHOLE_CATALOG if missing is None else missing[0]
+        short: list[tuple[Resource, Mode | None]] = []
+        try:
+            return self._take([LockRequest(("#catalog", place), "S", hold_to_end=False)], short)
+        finally:
+            self._give_back(short)
 
     def _take(self, locks: Iterable[LockRequest], short: list[tuple[Resource, Mode | None]]) -> bool:
         waited = False
@@ -297,13 +302,16 @@ class Transaction:
                 and request.resource[0] != "#catalog"
             ):
                 continue
-            resource = resource_of(request)
-            before = self._locks.held(self._owner, resource)
-            timeout = self.settings.lock_timeout_ms
-            waited |= self.acquire(resource, _MODES[request.mode], self._owner, timeout)
-            if not hold:
-                short.append((resource, before))
+            for resource, mode in locks_of(request):
+                before = self._locks.held(self._owner, resource)
+                waited |= self.acquire(resource, mode, self._owner, self.settings.lock_timeout_ms)
+                if not hold:
+                    short.append((resource, before))
         return waited
+
+    def _give_back(self, short: list[tuple[Resource, Mode | None]]) -> None:
+        for resource, before in reversed(short):
+            self._locks.restore(self._owner, resource, before)
 
     def acquire(self, resource: Resource, mode: Mode, owner: Owner, timeout_ms: int | None) -> bool:
         """Take a lock and return whether it had to wait, or raise 1222, 1205 or AttentionError."""

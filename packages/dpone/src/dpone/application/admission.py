@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpone_contracts.identity import compile_execution_binding
+from dpone_contracts.identity import bind_execution
 
 from dpone.application.continuation import continue_run
 from dpone.application.operation import Run, run_of
@@ -57,7 +57,7 @@ def admit(services: Services, deployment_id: str, plan_bundle_sha256: str, worke
     """
     services.guard.require_allowed(services.activations.identity())
     bundle, recovery_fork = load_activation(services, deployment_id, plan_bundle_sha256)
-    binding = compile_execution_binding(bundle, worker.dag_run_id)
+    binding = bind_execution(bundle, worker.dag_run_id)
     require(services.state.bind_execution(binding, bundle, worker.dag_run_id))
     before = services.state.read_admission(binding.digest)
     if before is not None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from dpone_contracts.identity import generation_id_after_publication
-
 from dpone.application.commit import prepared_receipt
 from dpone.application.operation import Operation, head_of, stored
 from dpone.application.services import Services, refuse, refuse_first
+from dpone_contracts.codec_identity import published_generation_id
 from dpone_contracts.effects import Applied, NotApplied, Unknown
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
@@ -74,11 +73,8 @@ def successor_rows(
         target_head = TargetHead(
             target_authority_id=head.target_authority_id,
             generation=head.generation + 1,
-            generation_id=generation_id_after_publication(
-                target_authority_id=head.target_authority_id,
-                owner_operation_id=plan.operation_id,
-                target_generation=head.generation + 1,
-                target_uuid=exchange.successor_uuid,
+            generation_id=published_generation_id(
+                head.target_authority_id, plan.operation_id, head.generation + 1, exchange.successor_uuid
             ),
             target_uuid=exchange.successor_uuid,
             owner_operation_id=plan.operation_id,

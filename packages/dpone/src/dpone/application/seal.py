@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from dpone_contracts.identity import codec_digests
-
 from dpone.application.operation import Operation, Run, head_of, stored
 from dpone.application.services import Services, require
 from dpone_contracts.artifacts import SealAuthorizationReceipt, SealedArtifactManifest
 from dpone_contracts.build_receipt import ModelBuildReceipt
 from dpone_contracts.canonical import Json, canonical_bytes
+from dpone_contracts.codec_identity import codec_digests
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
 from dpone_contracts.plan_bundle import artifact_authority_digest
@@ -44,7 +43,7 @@ def seal(services: Services, run: Run, operation: Operation) -> SealedArtifactMa
     blocks: list[str] = []
     chunks: list[tuple[EncodedChunk, StoredObject]] = []
     image = SqlRelation.from_bracketed(receipt.after_image_relation_id)
-    batches = services.images.batches(operation.target, image, ROWS_PER_BATCH)
+    batches = services.images.batches(operation.plan, operation.target, image, ROWS_PER_BATCH)
     for chunk in services.encoder.encode(operation.target, batches):
         key = f"{prefix}/chunks/{chunk.ordinal:06}.parquet"
         chunks.append((chunk, require(services.artifacts.create(key, chunk.data, chunk.sha256))))
@@ -120,6 +119,7 @@ def _authorize(
         "mssql_outcome": "COMMITTED_WITH_IMAGES",
         "operation_id": plan.operation_id,
         "operation_plan_sha256": plan.digest,
+        "codec_mapping_certification_sha256": target.baseline_receipt.certified_codec_mapping_sha256,
         "ordered_writable_schema_sha256": target.writable_schema_sha256,
         "route_certification_receipt_sha256": target.route_certification_receipt_sha256,
         "seal_policy_sha256": target.artifact_authority.retention_policy_sha256,
@@ -128,7 +128,7 @@ def _authorize(
         "workflow_id": run.binding.workflow_execution_id,
         "workflow_plan_sha256": run.binding.workflow_plan_sha256,
         "writer_exclusivity_assurance_receipt_sha256": target.writer_exclusivity_assurance_receipt_sha256,
-        **codec_digests(target),
+        **codec_digests(target.writable_columns, services.encoder.writer_options()),
     }
     if event_time.utc_assurance_sha256 is not None:
         fields["utc_semantics_assurance_receipt_sha256"] = event_time.utc_assurance_sha256

@@ -73,7 +73,10 @@ def parse_batch(text: str, variables: Mapping[str, SqlType] | None = None) -> Ba
         statements = BatchParser(text).batch()
         declared = _check_variables(statements, known)
     except RecursionError:
-        raise SqlServerError(191, "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.") from None
+        raise SqlServerError(
+            191,
+            "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.",
+        ) from None
     return Batch(text, statements, declared)
 
 
@@ -188,7 +191,9 @@ class BatchParser(PrincipalParser):
             case "EXEC" | "EXECUTE":
                 self.take()
                 return self._execute()
-            case "CREATE" | "ALTER" | "DROP" | "TRUNCATE" | "GRANT" | "DENY" | "REVOKE" | "ENABLE" | "DISABLE":
+            case (
+                "CREATE" | "ALTER" | "DROP" | "TRUNCATE" | "GRANT" | "DENY" | "REVOKE" | "ENABLE" | "DISABLE"
+            ):
                 return self._definition(word)
             case _:
                 return self._small_statement(word)

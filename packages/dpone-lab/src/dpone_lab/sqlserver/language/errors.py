@@ -87,14 +87,27 @@ class Number(IntEnum):
 
 
 class SqlServerError(Exception):
-    """One error as SQL Server reports it: number, severity, state and message."""
+    """One error as SQL Server reports it: number, severity, state and message.
 
-    def __init__(self, number: int, message: str, *, severity: int | None = None, state: int = 1) -> None:
+    ``missing`` tells, for error 208, the schema and name that were looked for: an uncommitted definition of another
+    session may stand behind it, and then SQL Server waits instead of raising.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        message: str,
+        *,
+        severity: int | None = None,
+        state: int = 1,
+        missing: tuple[str, str] | None = None,
+    ) -> None:
         super().__init__(message)
         self.number = int(number)
         self.message = message
         self.severity = _severity(self.number) if severity is None else severity
         self.state = state
+        self.missing = missing
 
     def __repr__(self) -> str:
         return (

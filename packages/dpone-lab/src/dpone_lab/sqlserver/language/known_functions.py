@@ -18,7 +18,6 @@ SCALARS: dict[str, tuple[int, int]] = {
     "ltrim": (1, 1),
     "nchar": (1, 1),
     "parsename": (2, 2),
-    "patindex": (2, 2),
     "quotename": (1, 2),
     "replace": (3, 3),
     "replicate": (2, 2),
@@ -34,7 +33,6 @@ SCALARS: dict[str, tuple[int, int]] = {
     "hashbytes": (2, 2),
     # NULLs and choice
     "coalesce": (1, 254),
-    "iif": (3, 3),
     "isnull": (2, 2),
     "nullif": (2, 2),
     # numbers
@@ -133,7 +131,9 @@ DATE_PARTS: dict[str, str] = {
     **dict.fromkeys(("nanosecond", "ns"), "nanosecond"),
 }
 DATE_PART_FUNCTIONS = frozenset({"dateadd", "datediff", "datediff_big", "datepart", "datename"})
-EVENT_FIELDS = frozenset({"eventtype", "objecttype", "schemaname", "objectname", "loginname"})
+EVENT_FIELDS = frozenset(
+    {"eventtype", "objecttype", "schemaname", "objectname", "targetobjectname", "loginname"}
+)
 
 
 def arity(name: str) -> tuple[int, int] | None:

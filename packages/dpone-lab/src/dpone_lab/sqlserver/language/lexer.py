@@ -112,7 +112,9 @@ def _token(group: str, text: str, start: int, end: int, line: int) -> Token:
             return Token(TokenKind.QUOTED_NAME, text, text[1:-1].replace('""', '"'), start, end, line)
         case "binary":
             digits = text[2:]
-            return Token(TokenKind.BINARY, text, digits if len(digits) % 2 == 0 else f"0{digits}", start, end, line)
+            return Token(
+                TokenKind.BINARY, text, digits if len(digits) % 2 == 0 else f"0{digits}", start, end, line
+            )
         case _:
             return Token(_KINDS[group], text, text, start, end, line)
 

@@ -78,7 +78,9 @@ class DefinitionParser(ChangeParser):
             for key in constraint.columns
         }
         resolved = tuple(
-            replace(column, type=column.type.with_null(nullable=False)) if column.name.lower() in keys else column
+            replace(column, type=column.type.with_null(nullable=False))
+            if column.name.lower() in keys
+            else column
             for column in columns
         )
         return CreateTable(name, resolved, tuple(constraints))
@@ -319,7 +321,9 @@ class DefinitionParser(ChangeParser):
                 raise syntax_near(".")
             return DropIndex(name.name, self.object_name(), if_exists)
         if name.schema is None:
-            raise SqlServerError(159, "Must specify the table name and index name for the DROP INDEX statement.")
+            raise SqlServerError(
+                159, "Must specify the table name and index name for the DROP INDEX statement."
+            )
         return DropIndex(name.name, ObjectName(name.schema, name.database), if_exists)
 
     def create_view(self, start: int, mode: OneOf["CREATE", "CREATE OR ALTER", "ALTER"]) -> CreateView:

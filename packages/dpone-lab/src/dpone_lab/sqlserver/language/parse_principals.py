@@ -113,7 +113,10 @@ class PrincipalParser(DefinitionParser):
         securable: ObjectName | None = None
         if self.accept("ON"):
             securable_class, securable = self._securable()
-        elif any("SERVER" in name or name in ("CONNECT SQL", "VIEW ANY DEFINITION", "ALTER ANY CONNECTION") for name in permissions):
+        elif any(
+            "SERVER" in name or name in ("CONNECT SQL", "VIEW ANY DEFINITION", "ALTER ANY CONNECTION")
+            for name in permissions
+        ):
             securable_class = "SERVER"
         if not (self.accept("TO") or (action == "REVOKE" and self.accept("FROM"))):
             raise self.unexpected()
@@ -123,7 +126,9 @@ class PrincipalParser(DefinitionParser):
         with_grant = self.accept("WITH", "GRANT", "OPTION")
         if self.at("CASCADE"):
             raise unsupported("CASCADE")
-        return Permission(action, tuple(permissions), securable_class, securable, tuple(principals), with_grant)
+        return Permission(
+            action, tuple(permissions), securable_class, securable, tuple(principals), with_grant
+        )
 
     def _principal(self) -> str:
         if self.accept("PUBLIC"):

@@ -36,6 +36,7 @@ LOCK_HINTS = frozenset(
 )
 """Table hints that become a lock plan; every other hint is refused."""
 
+
 class QueryParser(ExpressionParser):
     """Parses whole queries and their parts."""
 
@@ -114,9 +115,7 @@ class QueryParser(ExpressionParser):
             word = self.take().upper
             if word == "UNION" and self.accept("ALL"):
                 word = "UNION ALL"
-            left = SetOperation(
-                cast("OneOf['UNION', 'UNION ALL', 'EXCEPT']", word), left, self._intersect()
-            )
+            left = SetOperation(cast("OneOf['UNION', 'UNION ALL', 'EXCEPT']", word), left, self._intersect())
         return left
 
     def _intersect(self) -> QueryBody:

@@ -24,7 +24,9 @@ SWITCHES: dict[str, frozenset[str]] = {
         ("NUMERIC_ROUNDABORT", "CURSOR_CLOSE_ON_COMMIT", "FMTONLY", "PARSEONLY", "NOEXEC"),
         frozenset({"OFF"}),
     ),
-    **dict.fromkeys(("NOCOUNT", "XACT_ABORT", "IMPLICIT_TRANSACTIONS", "NO_BROWSETABLE"), frozenset({"ON", "OFF"})),
+    **dict.fromkeys(
+        ("NOCOUNT", "XACT_ABORT", "IMPLICIT_TRANSACTIONS", "NO_BROWSETABLE"), frozenset({"ON", "OFF"})
+    ),
 }
 """On/off options and the settings whose semantics the lab has; the other setting is refused."""
 

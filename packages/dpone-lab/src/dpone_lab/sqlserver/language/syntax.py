@@ -204,5 +204,3 @@ class Batch:
     text: str
     statements: tuple[Statement, ...]
     variables: dict[str, SqlType] = field(default_factory=dict, hash=False, compare=False)
-
-

@@ -104,12 +104,16 @@ class Translation:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionEvent:
-    """What a DDL statement did, for DDL triggers: ``CREATE_TABLE`` on ``(TABLE, schema, name)``."""
+    """What a DDL statement did, for DDL triggers: ``CREATE_TABLE`` on ``(TABLE, schema, name)``.
+
+    ``target`` is the table of an index or a table trigger.
+    """
 
     event_type: str
     object_type: str
     schema: str | None
     name: str
+    target: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +222,7 @@ SESSION_VALUES: dict[str, SqlType] = {
     "eventdata:objecttype": SYSNAME,
     "eventdata:schemaname": SYSNAME,
     "eventdata:objectname": SYSNAME,
+    "eventdata:targetobjectname": SYSNAME,
     "eventdata:loginname": SYSNAME,
 }
 """Values the session supplies as parameters, by the names that ``Translation.parameters`` uses for them."""

@@ -220,9 +220,9 @@ end;
 
 create function sys.serverproperty(property text) returns sys."nvarchar(128)" language sql stable return
     case lower($1)
-        when 'productversion' then '16.0.4000.0' when 'productmajorversion' then '16' when 'productlevel' then 'RTM'
+        when 'productversion' then '16.0.1000.6' when 'productmajorversion' then '16' when 'productlevel' then 'RTM'
         when 'edition' then 'Developer Edition (64-bit)' when 'engineedition' then '3'
-        when 'servername' then 'dpone-lab' when 'machinename' then 'dpone-lab' when 'instancename' then null
+        when 'servername' then 'DPONE-LAB' when 'machinename' then 'DPONE-LAB' when 'instancename' then null
         when 'collation' then _lab.collation() when 'ishadrenabled' then '0' when 'isclustered' then '0'
         when 'isintegratedsecurityonly' then '0'
     end;

@@ -1,0 +1,170 @@
+"""EXCHANGE TABLES once, believed only after the UUID map was read back; and the burn that a delayed one fails on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
+from dpone_clickhouse.failures import reading, reason_of
+from dpone_clickhouse.names import MAX_BURNS, literal, qualified
+from dpone_clickhouse.scratch import uuids
+from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
+from dpone_contracts.ports.publisher import Scratch, UuidMap
+
+if TYPE_CHECKING:
+    from dpone_clickhouse.connection import Connection, Tag
+    from dpone_clickhouse.failures import Fault
+    from dpone_clickhouse.names import AttemptNames
+    from dpone_contracts.relations import ClickHouseRelation
+
+# Kinds of queries that write nothing and change nothing.
+_READING = ("Select", "Explain", "Show", "Describe", "Exists", "Use", "Set", "KillQuery")
+
+
+def uuid_map(
+    connection: Connection, target: ClickHouseRelation, shadow: ClickHouseRelation, tag: Tag
+) -> UuidMap:
+    """Which UUID stands under which of the two names right now."""
+    there = uuids(connection, (target, shadow), tag)
+    return UuidMap(there.get(target), there.get(shadow))
+
+
+def exchange(
+    connection: Connection, target: ClickHouseRelation, scratch: Scratch, expected_target_uuid: str, tag: Tag
+) -> EffectResult[UuidMap]:
+    """Exchange target and shadow once.
+
+    Applied needs the successor map. NotApplied needs the predecessor map *and* the server's own refusal of the one
+    request that was sent, or no connection to send it over: then nothing is under way. All else is Unknown.
+    """
+    predecessor = UuidMap(expected_target_uuid, scratch.shadow_uuid)
+    successor = UuidMap(scratch.shadow_uuid, expected_target_uuid)
+    with reading():
+        before = uuid_map(connection, target, scratch.shadow, tag)
+    if before != predecessor:
+        return NotApplied(_drift(before, expected_target_uuid, scratch))
+    fault: Fault | None = None
+    try:
+        connection.run_one_shot(f"EXCHANGE TABLES {qualified(target)} AND {qualified(scratch.shadow)}", tag)
+    except (StatementRefusedError, AnswerLostError) as failed:
+        fault = failed
+    try:
+        after = uuid_map(connection, target, scratch.shadow, tag)
+    except (StatementRefusedError, AnswerLostError) as unreadable:
+        return Unknown(reason_of(fault or unreadable))
+    if after == successor:
+        return Applied(after)
+    if after != predecessor:
+        return Unknown(_mixed(after))
+    match fault:
+        case StatementRefusedError() | AnswerLostError(sent=False):
+            return NotApplied(reason_of(fault))
+        case AnswerLostError():
+            return Unknown(reason_of(fault))
+        case None:
+            # Acknowledged and not there: somebody else exchanged back.
+            return Unknown(_mixed(after))
+
+
+def burn(
+    connection: Connection, target: ClickHouseRelation, scratch: Scratch, names: AttemptNames, tag: Tag
+) -> EffectResult[Scratch]:
+    """Rename the shadow to a name that no EXCHANGE was ever sent with.
+
+    When the exchange has landed meanwhile there is nothing to burn: the scratch comes back as it is, and the UUID
+    map says "successor". Should it land between that look and the rename, the rename moves the predecessor; the map
+    over the new name says so too.
+    """
+    fresh = _fresh_name(scratch.shadow, names)
+    if fresh is None:
+        return NotApplied(Reason("DPONE_CLICKHOUSE_SCRATCH_CONFLICT", "the attempt has no fresh name left"))
+    with reading():
+        there = uuids(connection, (target, scratch.shadow, fresh), tag)
+    if there.get(target) == scratch.shadow_uuid:
+        return Applied(scratch)
+    burned = Scratch(scratch.staging, scratch.staging_uuid, fresh, scratch.shadow_uuid)
+    if there.get(fresh) == scratch.shadow_uuid and scratch.shadow not in there:
+        return Applied(burned)
+    if fresh in there or there.get(scratch.shadow) != scratch.shadow_uuid:
+        return NotApplied(
+            Reason(
+                "DPONE_CORRUPTION_UUID_MAP",
+                f"{scratch.shadow} is not the shadow, or {fresh} is taken",
+                {"expected": scratch.shadow_uuid, "observed": str(there.get(scratch.shadow))},
+            )
+        )
+    fault: Fault | None = None
+    try:
+        connection.run_one_shot(f"RENAME TABLE {qualified(scratch.shadow)} TO {qualified(fresh)}", tag)
+    except (StatementRefusedError, AnswerLostError) as failed:
+        fault = failed
+    with reading():
+        after = uuids(connection, (target, scratch.shadow, fresh), tag)
+    if scratch.shadow not in after and fresh in after:
+        return Applied(burned)
+    match fault:
+        case StatementRefusedError() | AnswerLostError(sent=False):
+            return NotApplied(reason_of(fault))
+        case AnswerLostError():
+            return Unknown(reason_of(fault))
+        case None:
+            return Unknown(Reason("DPONE_CLICKHOUSE_OUTCOME_UNKNOWN", f"{scratch.shadow} still stands"))
+
+
+def active_queries(connection: Connection, prefix: str, tag: Tag) -> tuple[str, ...]:
+    """Query ids (log comments, where the engine gives ids of its own) with the prefix that still run."""
+    rows = connection.rows(
+        """
+        SELECT if(startsWith(query_id, {prefix:String}), query_id, Settings['log_comment']) AS named
+        FROM system.processes
+        WHERE startsWith(query_id, {prefix:String}) OR startsWith(Settings['log_comment'], {prefix:String})
+        ORDER BY named
+        """,
+        tag,
+        {"prefix": prefix},
+    )
+    return tuple(named for (named,) in rows)
+
+
+def active_writers(connection: Connection, target: ClickHouseRelation, tag: Tag) -> tuple[str, ...]:
+    """(kind and id) of running statements that name the target and aren't plain reads."""
+    kinds = ", ".join(literal(kind) for kind in _READING)
+    rows = connection.rows(
+        f"""
+        SELECT concat(toString(query_kind), ' ', query_id) AS named FROM system.processes
+        WHERE toString(query_kind) NOT IN ({kinds}) AND position(query, {{name:String}}) > 0 ORDER BY named
+        """,
+        tag,
+        {"name": target.name},
+    )
+    return tuple(named for (named,) in rows)
+
+
+def _fresh_name(current: ClickHouseRelation, names: AttemptNames) -> ClickHouseRelation | None:
+    """The attempt's first name, or the one after the current one where that is the attempt's already."""
+    own = names.shadows(current.database)
+    if current not in own:
+        return own[0]
+    place = own.index(current)
+    return own[place + 1] if place < MAX_BURNS else None
+
+
+def _drift(seen: UuidMap, expected_target_uuid: str, scratch: Scratch) -> Reason:
+    return Reason(
+        "DPONE_TARGET_UUID_DRIFT",
+        "target and shadow are not the tables that were prepared",
+        {
+            "expected_target": expected_target_uuid,
+            "expected_shadow": scratch.shadow_uuid,
+            "observed_target": str(seen.target_uuid),
+            "observed_shadow": str(seen.shadow_uuid),
+        },
+    )
+
+
+def _mixed(seen: UuidMap) -> Reason:
+    return Reason(
+        "DPONE_CORRUPTION_UUID_MAP",
+        "the UUID map is neither the predecessor's nor the successor's",
+        {"target": str(seen.target_uuid), "shadow": str(seen.shadow_uuid)},
+    )

@@ -1,0 +1,51 @@
+"""Turn what the connection reports into catalogue codes: an error for a read, one of three answers for an effect."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
+from dpone_contracts.effects import NotApplied, Reason, Unknown
+from dpone_contracts.errors import DponeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Fault = StatementRefusedError | AnswerLostError
+
+
+def reason_of(fault: Fault) -> Reason:
+    """The code and what was seen; the server's own text stays out, it may hold values."""
+    match fault:
+        case StatementRefusedError():
+            evidence = {"clickhouse_code": str(fault.code), "clickhouse_error": fault.name}
+            return Reason("DPONE_CLICKHOUSE_STATEMENT_REFUSED", str(fault), evidence)
+        case AnswerLostError(sent=False):
+            return Reason("DPONE_CLICKHOUSE_UNAVAILABLE", str(fault))
+        case AnswerLostError():
+            return Reason("DPONE_CLICKHOUSE_OUTCOME_UNKNOWN", str(fault))
+
+
+def effect_failed(fault: Fault) -> NotApplied | Unknown:
+    """Classify a failed statement that takes effect whole or not at all, like DDL on one table.
+
+    The server's own refusal and a connection that never came about are positive evidence; a lost answer is none.
+    """
+    match fault:
+        case AnswerLostError(sent=True):
+            return Unknown(reason_of(fault))
+        case StatementRefusedError() | AnswerLostError():
+            return NotApplied(reason_of(fault))
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Raise `DponeError` for a read that did not come about: nothing then counts as absence."""
+    try:
+        yield
+    except StatementRefusedError as fault:
+        reason = reason_of(fault)
+        raise DponeError("DPONE_CLICKHOUSE_UNREADABLE", reason.observed, reason.evidence) from None
+    except AnswerLostError as fault:
+        raise DponeError("DPONE_CLICKHOUSE_UNAVAILABLE", str(fault)) from None

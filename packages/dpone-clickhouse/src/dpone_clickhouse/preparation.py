@@ -1,0 +1,239 @@
+"""Fill staging with sealed bytes, build the shadow beside the target, and prove it row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpone_clickhouse import shadow as sql
+from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
+from dpone_clickhouse.failures import effect_failed, reading, reason_of
+from dpone_clickhouse.names import column_list, qualified
+from dpone_clickhouse.observation import column_rows, table_row
+from dpone_clickhouse.parts import parts_digest, table_rows
+from dpone_clickhouse.row_text import content_sql
+from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
+from dpone_contracts.errors import DponeError
+from dpone_contracts.ports.publisher import ShadowBuild, ShadowProof
+
+if TYPE_CHECKING:
+    from dpone_clickhouse.connection import Connection, Tag
+    from dpone_clickhouse.target import TargetTable
+    from dpone_contracts.ports.publisher import Scratch
+    from dpone_contracts.relations import ClickHouseRelation
+
+PARTITION, FULL = "partition", "full"
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowPlan:
+    """Which partitions of the target are attached as they are, and which are built again."""
+
+    strategy: str
+    attached: tuple[str, ...]
+    rebuilt: tuple[str, ...]
+    staged: tuple[str, ...]
+
+    @property
+    def rebuilt_rows(self) -> str:
+        """The condition of target and shadow rows that were built again."""
+        return sql.in_partitions(self.rebuilt) if self.strategy == PARTITION else "1"
+
+    @property
+    def attached_rows(self) -> str:
+        """The condition of all other rows."""
+        return sql.outside_partitions(self.rebuilt) if self.strategy == PARTITION else "0"
+
+
+def load(
+    connection: Connection, target: TargetTable, scratch: Scratch, data: bytes, tag: Tag
+) -> EffectResult[int]:
+    """Insert one Parquet chunk into staging; the value is how many rows staging has more than before."""
+    with reading():
+        before = table_rows(connection, scratch.staging_uuid, tag)
+    statement = f"INSERT INTO {qualified(scratch.staging)} ({column_list(target.names)}) FORMAT Parquet"
+    try:
+        connection.insert(statement, data, tag)
+    except AnswerLostError as fault:
+        return effect_failed(fault)
+    except StatementRefusedError as fault:
+        with reading():
+            untouched = table_rows(connection, scratch.staging_uuid, tag) == before
+        # A refused INSERT may have written blocks before it was refused.
+        return NotApplied(reason_of(fault)) if untouched else Unknown(reason_of(fault))
+    with reading():
+        return Applied(table_rows(connection, scratch.staging_uuid, tag) - before)
+
+
+def content(
+    connection: Connection, target: TargetTable, relation: ClickHouseRelation, tag: Tag
+) -> tuple[int, str]:
+    """(row count, `dpone_row_v1` content digest) of a table, computed in the server."""
+    ((rows, digest),) = connection.rows(content_sql(relation, target.columns, target.key_columns), tag)
+    return int(rows), f"sha256:{digest}"
+
+
+def plan_shadow(connection: Connection, target: TargetTable, scratch: Scratch, tag: Tag) -> ShadowPlan:
+    """Choose: where rows of one key share a partition, only staged partitions are touched; elsewhere all are."""
+    partition_columns = [c.name for c in column_rows(connection, target.relation, tag) if c.in_partition_key]
+    there = _partitions(connection, target.relation, tag)
+    staged = _partitions(connection, scratch.staging, tag)
+    if not sql.partitions_follow_key(partition_columns, target):
+        return ShadowPlan(FULL, (), tuple(sorted({*there, *staged})), staged)
+    attached = tuple(partition for partition in there if partition not in staged)
+    return ShadowPlan(PARTITION, attached, staged, staged)
+
+
+def build(
+    connection: Connection, target: TargetTable, scratch: Scratch, plan: ShadowPlan, tag: Tag
+) -> EffectResult[ShadowBuild]:
+    """Fill the empty shadow: attached partitions, staging, then the target's unstaged rows of what is rebuilt.
+
+    An interrupted build is not resumed: a shadow that holds rows is refused, scratch is made anew.
+    """
+    with reading():
+        held = table_rows(connection, scratch.shadow_uuid, tag)
+    if held:
+        return NotApplied(
+            Reason("DPONE_CLICKHOUSE_SCRATCH_CONFLICT", f"{scratch.shadow} holds {held} rows already")
+        )
+    statements = [
+        *(sql.attach_sql(scratch.shadow, target.relation, partition) for partition in plan.attached),
+        *(sql.attach_sql(scratch.shadow, scratch.staging, partition) for partition in plan.staged),
+        sql.keep_unstaged_sql(target, scratch.shadow, scratch.staging, plan.rebuilt_rows),
+    ]
+    for statement in statements:
+        try:
+            connection.run(statement, tag)
+        except (StatementRefusedError, AnswerLostError) as fault:
+            # The shadow is partly filled: neither built nor empty, and only fit to be dropped.
+            return Unknown(reason_of(fault))
+    with reading():
+        rows = table_rows(connection, scratch.shadow_uuid, tag)
+    return Applied(ShadowBuild(plan.strategy, plan.attached, plan.rebuilt, rows))
+
+
+def prove(
+    connection: Connection,
+    target: TargetTable,
+    scratch: Scratch,
+    build: ShadowBuild,
+    target_uuid: str,
+    tag: Tag,
+) -> ShadowProof:
+    """Compare the whole shadow with what it must be, both directions; no write may happen on either meanwhile."""
+    plan = ShadowPlan(build.strategy, build.attached_partitions, build.rebuilt_partitions, ())
+    before = _digests(connection, target_uuid, scratch, tag)
+    table = table_row(connection, target.relation, tag)
+    if table is None or table.uuid != target_uuid:
+        raise DponeError("DPONE_TARGET_UUID_DRIFT", f"{target.relation} is not {target_uuid}")
+    rebuilt = rows_inside(connection, scratch.shadow, plan.rebuilt_rows, tag)
+    attached = rows_inside(connection, scratch.shadow, plan.attached_rows, tag)
+    staged = rows_inside(connection, scratch.staging, "1", tag)
+    differences = _rebuilt_differences(connection, target, scratch, plan, table.sorting_key, tag)
+    differences += _attached_differences(connection, target, scratch, plan, table.sorting_key, tag)
+    after = _digests(connection, target_uuid, scratch, tag)
+    if after != before:
+        raise DponeError(
+            "DPONE_CLICKHOUSE_TARGET_CHANGED", f"{target.relation} or its shadow was written meanwhile"
+        )
+    return ShadowProof(rebuilt, attached, staged, differences, *after)
+
+
+def _rebuilt_differences(
+    connection: Connection,
+    target: TargetTable,
+    scratch: Scratch,
+    plan: ShadowPlan,
+    sorting_key: str,
+    tag: Tag,
+) -> int:
+    """Differences of what was built again: staged keys against staging, all other keys against the target."""
+    condition = plan.rebuilt_rows
+    if target.key_fits_exact_set:
+        staged = sql.key_staged(target, scratch.staging)
+        kept = f"{condition} AND NOT {staged}"
+        sides = (
+            ((scratch.shadow, f"{condition} AND {staged}"), (scratch.staging, "1")),
+            ((scratch.shadow, kept), (target.relation, kept)),
+        )
+        if all(_same_by_place(connection, target, left, right, sorting_key, tag) for left, right in sides):
+            return 0
+    return int(connection.scalar(sql.by_count_sql(target, scratch.shadow, scratch.staging, condition), tag))
+
+
+def _attached_differences(
+    connection: Connection,
+    target: TargetTable,
+    scratch: Scratch,
+    plan: ShadowPlan,
+    sorting_key: str,
+    tag: Tag,
+) -> int:
+    """Differences of everything else, partitions that only one side has included."""
+    condition = plan.attached_rows
+    if condition == "0":
+        return 0
+    sides = ((scratch.shadow, condition), (target.relation, condition))
+    if _same_by_place(connection, target, *sides, sorting_key, tag):
+        return 0
+    return int(connection.scalar(sql.same_rows_sql(target, scratch.shadow, target.relation, condition), tag))
+
+
+def _same_by_place(
+    connection: Connection,
+    target: TargetTable,
+    left: tuple[ClickHouseRelation, str],
+    right: tuple[ClickHouseRelation, str],
+    sorting_key: str,
+    tag: Tag,
+) -> bool:
+    """Tell whether both sides hold the same rows; false may only mean that ties came in another order."""
+    query = sql.by_place_sql(target, left, right, sorting_key)
+    ((places, different),) = connection.rows(query, tag, None, **sql.KEEPS_ORDER)
+    # Pasting ends with the shorter side: the number of rows of each is asked for by itself.
+    return int(different) == 0 and all(
+        rows_inside(connection, *side, tag) == int(places) for side in (left, right)
+    )
+
+
+def _digests(connection: Connection, target_uuid: str, scratch: Scratch, tag: Tag) -> tuple[str, str]:
+    target = parts_digest(connection, target_uuid, tag)
+    shadow = parts_digest(connection, scratch.shadow_uuid, tag)
+    if target is None or shadow is None:
+        raise DponeError("DPONE_TARGET_UUID_DRIFT", "the target or its shadow is gone")
+    return target, shadow
+
+
+def _partitions(connection: Connection, relation: ClickHouseRelation, tag: Tag) -> tuple[str, ...]:
+    rows = connection.rows(
+        "SELECT DISTINCT partition_id FROM system.parts"
+        " WHERE database = {database:String} AND table = {name:String} AND active AND rows > 0 ORDER BY partition_id",
+        tag,
+        {"database": relation.database, "name": relation.name},
+    )
+    return tuple(partition for (partition,) in rows)
+
+
+def partition_bytes(
+    connection: Connection, relation: ClickHouseRelation, partition_ids: tuple[str, ...], tag: Tag
+) -> int:
+    """Bytes on disk of some partitions of a table."""
+    return int(
+        connection.scalar(
+            "SELECT sum(bytes_on_disk) FROM system.parts WHERE database = {database:String} AND table = {name:String}"
+            " AND active AND has({partitions:Array(String)}, partition_id)",
+            tag,
+            {"database": relation.database, "name": relation.name, "partitions": list(partition_ids)},
+        )
+    )
+
+
+def rows_inside(connection: Connection, relation: ClickHouseRelation, condition: str, tag: Tag) -> int:
+    """Count a table's rows for which the condition holds."""
+    return int(connection.scalar(sql.count_sql(relation, condition), tag))
+
+
+def rows_outside(connection: Connection, relation: ClickHouseRelation, condition: str, tag: Tag) -> int:
+    """Count a table's rows for which the condition doesn't hold."""
+    return int(connection.scalar(sql.count_sql(relation, f"NOT ({condition})"), tag))

@@ -1,0 +1,79 @@
+"""`dpone_row_v1` in ClickHouse SQL: the text of a row, and the content digest of a table computed where it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from dpone_clickhouse.names import qualified, quoted
+from dpone_contracts.row_encoding import ROWS_PER_BLOCK, FieldKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpone_clickhouse.types import TargetColumn
+    from dpone_contracts.relations import ClickHouseRelation
+
+
+def field_sql(column: TargetColumn) -> str:
+    """The SQL expression of one field's text; NULL gives the marker."""
+    text = _text_sql(column)
+    return f"ifNull({text}, 'N')" if column.nullable else text
+
+
+def row_sql(columns: Sequence[TargetColumn]) -> str:
+    """The SQL expression of a row's bytes: every field's text and its end, then the row's end."""
+    fields = ", ".join(f"{field_sql(column)}, '|'" for column in columns)
+    return f"concat({fields}, '\\n')"
+
+
+def order_sql(key: Sequence[TargetColumn]) -> str:
+    """The ORDER BY of `dpone_row_v1`: typed order, uniqueidentifier by its lower-case text."""
+    return ", ".join(
+        f"toString({quoted(column.name)})" if column.field.kind is FieldKind.UUID else quoted(column.name)
+        for column in key
+    )
+
+
+def content_sql(
+    relation: ClickHouseRelation, columns: Sequence[TargetColumn], key: Sequence[TargetColumn]
+) -> str:
+    """A query of one row: (row count, content digest as 64 hex digits)."""
+    return f"""
+SELECT
+    sum(block_rows),
+    lower(hex(SHA256(arrayStringConcat(arrayMap(x -> x.2, arraySort(x -> x.1, groupArray((block, digest))))))))
+FROM
+(
+    SELECT
+        block,
+        count() AS block_rows,
+        CAST(SHA256(arrayStringConcat(arrayMap(x -> x.2, arraySort(x -> x.1, groupArray((place, text)))))), 'String') AS digest
+    FROM
+    (
+        SELECT
+            row_number() OVER (ORDER BY {order_sql(key)}) - 1 AS place,
+            intDiv(place, {ROWS_PER_BLOCK}) AS block,
+            {row_sql(columns)} AS text
+        FROM {qualified(relation)}
+    )
+    GROUP BY block
+)
+"""
+
+
+def _text_sql(column: TargetColumn) -> str:
+    name, field = quoted(column.name), column.field
+    match field.kind:
+        case FieldKind.BIT:
+            return f"toString(toUInt8({name}))"
+        case FieldKind.INTEGER | FieldKind.DATE | FieldKind.UUID:
+            return f"toString({name})"
+        case FieldKind.DECIMAL:
+            # toString drops the fraction's trailing zeros.
+            return f"toDecimalString({name}, {field.scale})"
+        case FieldKind.DATETIME:
+            return f"toString(toDateTime64({name}, 6, 'UTC'))"
+        case FieldKind.TEXT:
+            return f"concat(toString(length({name})), ':', {name})"
+        case _ as never:
+            assert_never(never)

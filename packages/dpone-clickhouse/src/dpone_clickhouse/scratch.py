@@ -1,0 +1,147 @@
+"""Staging and shadow of an attempt: made under exact names, found again by them, removed by exact UUID only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
+from dpone_clickhouse.failures import effect_failed, reading
+from dpone_clickhouse.names import SHADOW_PREFIX, STAGING_PREFIX, qualified
+from dpone_clickhouse.observation import row_policies, table_row
+from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
+from dpone_contracts.ports.publisher import Scratch
+from dpone_contracts.relations import ClickHouseRelation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dpone_clickhouse.connection import Connection, Tag
+    from dpone_clickhouse.names import AttemptNames
+
+
+def uuids(
+    connection: Connection, relations: Iterable[ClickHouseRelation], tag: Tag
+) -> dict[ClickHouseRelation, str]:
+    """Read which UUID stands under which of these names now; absent names are left out."""
+    wanted = tuple(relations)
+    rows = connection.rows(
+        "SELECT database, name, toString(uuid) FROM system.tables"
+        " WHERE has({databases:Array(String)}, database) AND has({names:Array(String)}, name)",
+        tag,
+        {
+            "databases": sorted({relation.database for relation in wanted}),
+            "names": sorted({relation.name for relation in wanted}),
+        },
+    )
+    found = {ClickHouseRelation(database, name): uuid for database, name, uuid in rows}
+    return {relation: found[relation] for relation in wanted if relation in found}
+
+
+def create(
+    connection: Connection, target: ClickHouseRelation, names: AttemptNames, tag: Tag
+) -> EffectResult[Scratch]:
+    """Create empty staging and shadow of the target's exact design; names that exist are NotApplied."""
+    staging, shadow = names.staging(target.database), names.shadow(target.database)
+    with reading():
+        there = uuids(connection, (staging, *names.shadows(target.database)), tag)
+        policies = row_policies(connection, (staging, shadow), tag)
+    if there:
+        held = ", ".join(str(relation) for relation in there)
+        return NotApplied(Reason("DPONE_CLICKHOUSE_SCRATCH_CONFLICT", f"{held} exists already"))
+    if policies:
+        return NotApplied(Reason("DPONE_CLICKHOUSE_ROW_POLICY", f"{policies[0]} covers the scratch names"))
+    made = False
+    for relation in (staging, shadow):
+        try:
+            connection.run(f"CREATE TABLE {qualified(relation)} AS {qualified(target)}", tag)
+        except (StatementRefusedError, AnswerLostError) as fault:
+            failed = effect_failed(fault)
+            # Half of the scratch is neither there nor absent.
+            return Unknown(failed.reason) if made else failed
+        made = True
+    return _read_back(connection, target, staging, shadow, tag)
+
+
+def find(connection: Connection, target: ClickHouseRelation, names: AttemptNames, tag: Tag) -> Scratch | None:
+    """Find the attempt's scratch by its exact names; None unless both relations are there."""
+    staging, shadows = names.staging(target.database), names.shadows(target.database)
+    there = uuids(connection, (staging, *shadows), tag)
+    shadow = next((relation for relation in shadows if relation in there), None)
+    if staging not in there or shadow is None:
+        return None
+    return Scratch(staging, there[staging], shadow, there[shadow])
+
+
+def drop(
+    connection: Connection, target: ClickHouseRelation, relation: ClickHouseRelation, uuid: str, tag: Tag
+) -> EffectResult[None]:
+    """Drop one scratch relation if exactly this UUID stands under its name; Applied once it is proven absent.
+
+    DROP goes by name: a scratch name is never used twice, and only the guard's holder creates or renames under it.
+    """
+    refusal = _not_scratch(target, relation)
+    if refusal is not None:
+        return NotApplied(refusal)
+    with reading():
+        there = uuids(connection, (relation, target), tag)
+    if there.get(target) == uuid:
+        return NotApplied(Reason("DPONE_CLICKHOUSE_SCRATCH_CONFLICT", f"{uuid} is the target's generation"))
+    if relation in there and there[relation] != uuid:
+        return NotApplied(
+            Reason(
+                "DPONE_CLICKHOUSE_SCRATCH_CONFLICT",
+                f"{relation} is another table",
+                {"expected": uuid, "observed": there[relation]},
+            )
+        )
+    if relation in there:
+        try:
+            connection.run_dropping(f"DROP TABLE {qualified(relation)} SYNC", tag)
+        except AnswerLostError as fault:
+            if not fault.sent:
+                return effect_failed(fault)
+        except StatementRefusedError as fault:
+            return effect_failed(fault)
+    with reading():
+        left = _remains(connection, uuid, tag)
+    if left:
+        return Unknown(
+            Reason("DPONE_CLICKHOUSE_OUTCOME_UNKNOWN", f"{relation} is still in {left}", {"uuid": uuid})
+        )
+    return Applied(None)
+
+
+def _read_back(
+    connection: Connection,
+    target: ClickHouseRelation,
+    staging: ClickHouseRelation,
+    shadow: ClickHouseRelation,
+    tag: Tag,
+) -> EffectResult[Scratch]:
+    with reading():
+        there = {relation: table_row(connection, relation, tag) for relation in (target, staging, shadow)}
+    wanted = there[target]
+    for relation in (staging, shadow):
+        row = there[relation]
+        if row is None or wanted is None or row.definition != wanted.definition:
+            return Unknown(
+                Reason("DPONE_CLICKHOUSE_SCRATCH_DIFFERS", f"{relation} is not of the target's design")
+            )
+    made_staging, made_shadow = there[staging], there[shadow]
+    assert made_staging is not None
+    assert made_shadow is not None
+    return Applied(Scratch(staging, made_staging.uuid, shadow, made_shadow.uuid))
+
+
+def _not_scratch(target: ClickHouseRelation, relation: ClickHouseRelation) -> Reason | None:
+    if relation.database == target.database and relation.name.startswith((STAGING_PREFIX, SHADOW_PREFIX)):
+        return None
+    return Reason("DPONE_CLICKHOUSE_SCRATCH_CONFLICT", f"{relation} is no scratch name beside {target}")
+
+
+def _remains(connection: Connection, uuid: str, tag: Tag) -> str:
+    """Say where a UUID still is: among the tables, or among the dropped ones that could be taken back."""
+    for table in ("system.tables", "system.dropped_tables"):
+        if connection.scalar(f"SELECT count() FROM {table} WHERE uuid = {{uuid:UUID}}", tag, {"uuid": uuid}):
+            return table
+    return ""

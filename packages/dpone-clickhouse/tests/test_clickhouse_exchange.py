@@ -1,0 +1,218 @@
+"""EXCHANGE is sent once, believed from the UUID map, and burned when in doubt."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dpone_clickhouse.connection import Connection
+from dpone_clickhouse.publisher import ClickHousePublisher
+from dpone_contracts.effects import Applied, NotApplied, Unknown
+from dpone_contracts.ports.publisher import UuidMap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.engine
+
+NEXT_ATTEMPT = "sha256:" + "0c" * 32
+
+
+class Proxy:
+    """A TCP proxy before the engine that can keep back one request or the answer to it, by a word in it."""
+
+    def __init__(self, port: int) -> None:
+        self._upstream = ("127.0.0.1", port)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.requests: list[bytes] = []
+        self.drop_answer_to: bytes | None = None
+        self.hold: bytes | None = None
+        self.held = threading.Event()
+        self.released = threading.Event()
+        self.late_answer = b""
+        self.late_done = threading.Event()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self.released.set()
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        """Carry whole requests of one connection to the engine, one after another."""
+        with client:
+            while request := _http_message(client):
+                self.requests.append(request)
+                if self.hold is not None and self.hold in request:
+                    self.hold = None
+                    self.held.set()
+                    client.close()
+                    self.released.wait(60)
+                    self.late_answer = self._forward(request)
+                    self.late_done.set()
+                    return
+                answer = self._forward(request)
+                if self.drop_answer_to is not None and self.drop_answer_to in request:
+                    return
+                client.sendall(answer)
+
+    def _forward(self, request: bytes) -> bytes:
+        head, body = request.split(b"\r\n\r\n", 1)
+        lines = [
+            line
+            for line in head.split(b"\r\n")
+            if not line.lower().startswith((b"connection:", b"accept-encoding:"))
+        ]
+        plain = b"\r\n".join([*lines, b"Connection: close"]) + b"\r\n\r\n" + body
+        with socket.create_connection(self._upstream) as upstream:
+            upstream.sendall(plain)
+            answer = b""
+            while data := upstream.recv(65536):
+                answer += data
+        return answer
+
+
+def _http_message(client: socket.socket) -> bytes:
+    """Read one request with its body; empty at the end of the connection."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        more = client.recv(65536)
+        if not more:
+            return b""
+        data += more
+    head, body = data.split(b"\r\n\r\n", 1)
+    lengths = [line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
+    length = int(lengths[0].split(b":")[1]) if lengths else 0
+    while len(body) < length:
+        body += client.recv(65536)
+    return head + b"\r\n\r\n" + body
+
+
+@pytest.fixture
+def proxy(flights: Any) -> Iterator[Proxy]:
+    proxy = Proxy(flights.endpoint.port)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def over_proxy(flights: Any, proxy: Proxy, engine: Any) -> Iterator[ClickHousePublisher]:
+    """The publisher, its statements going through the proxy."""
+    connection = Connection(replace(flights.endpoint, port=proxy.port))
+    yield ClickHousePublisher(connection, disk_reserve_bytes=1, policies_from_plan=engine.face == "chdb")
+    connection.close()
+
+
+def test_the_exchange_is_applied_only_with_the_successor_map(flights: Any) -> None:
+    scratch, build = flights.built()
+    proof = flights.prove(scratch, build)
+    before = flights.target_uuid()
+    authority = flights.publisher.authority(flights.target)
+    gates = flights.publisher.exchange_refusals(
+        flights.target, flights.admitted(), scratch, proof, authority.digest
+    )
+    assert gates == ()
+    result = flights.publisher.exchange(flights.target, flights.admitted(), scratch, before)
+    assert result == Applied(UuidMap(scratch.shadow_uuid, before))
+    after = flights.publisher.authority(flights.target)
+    assert (after.digest, after.refusals, after.uuid) == (authority.digest, (), scratch.shadow_uuid)
+    assert flights.publisher.parts_digest(flights.target, before) == proof.target_parts_digest
+    assert flights.rows("SELECT count(), countIf(delay = -1.5) FROM db.flights") == [(3050, 500)]
+
+
+def test_a_lost_answer_is_settled_by_the_map_and_nothing_is_sent_twice(
+    flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
+) -> None:
+    scratch, _ = flights.built()
+    before = flights.target_uuid()
+    proxy.drop_answer_to = b"EXCHANGE"
+    result = over_proxy.exchange(flights.target, flights.admitted(), scratch, before)
+    assert result == Applied(UuidMap(scratch.shadow_uuid, before))
+    assert sum(b"EXCHANGE TABLES" in request for request in proxy.requests) == 1
+
+
+def test_a_delayed_exchange_fails_on_the_burned_name(
+    flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
+) -> None:
+    scratch, _ = flights.built()
+    before = flights.target_uuid()
+    proxy.hold = b"EXCHANGE"
+    result = over_proxy.exchange(flights.target, flights.admitted(), scratch, before)
+    assert isinstance(result, Unknown)
+    assert result.reason.code == "DPONE_CLICKHOUSE_OUTCOME_UNKNOWN"
+    burned = flights.publisher.burn_shadow_name(flights.target, flights.admitted(NEXT_ATTEMPT), scratch)
+    assert isinstance(burned, Applied)
+    assert burned.value.shadow.name.startswith("dpone_shadow_0a0a0a0a0a0a0a0a_0c0c")
+    again = flights.publisher.exchange(flights.target, flights.admitted(NEXT_ATTEMPT), burned.value, before)
+    assert isinstance(again, Applied)
+    proxy.released.set()
+    assert proxy.late_done.wait(60)
+    assert b"X-ClickHouse-Exception-Code: 60" in proxy.late_answer
+    assert flights.publisher.uuid_map(flights.target, burned.value) == UuidMap(scratch.shadow_uuid, before)
+
+
+def test_an_attempt_that_burns_twice_never_uses_a_name_again(flights: Any) -> None:
+    scratch, _ = flights.built()
+    first = flights.publisher.burn_shadow_name(flights.target, flights.admitted(), scratch)
+    assert isinstance(first, Applied)
+    second = flights.publisher.burn_shadow_name(flights.target, flights.admitted(), first.value)
+    assert isinstance(second, Applied)
+    assert len({scratch.shadow.name, first.value.shadow.name, second.value.shadow.name}) == 3
+    assert flights.publisher.find_scratch(flights.plan, flights.target, flights.admitted()) == second.value
+
+
+def test_after_the_exchange_there_is_nothing_to_burn(flights: Any) -> None:
+    scratch, _ = flights.built()
+    flights.publisher.exchange(flights.target, flights.admitted(), scratch, flights.target_uuid())
+    assert flights.publisher.burn_shadow_name(
+        flights.target, flights.admitted(NEXT_ATTEMPT), scratch
+    ) == Applied(scratch)
+
+
+def test_a_refused_exchange_with_the_predecessor_map_is_not_applied(
+    flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
+) -> None:
+    scratch, _ = flights.built()
+    wrong = flights.publisher.exchange(flights.target, flights.admitted(), scratch, scratch.shadow_uuid)
+    assert isinstance(wrong, NotApplied)
+    assert wrong.reason.code == "DPONE_TARGET_UUID_DRIFT"
+    result = flights.publisher.exchange(flights.target, flights.admitted(), scratch, flights.target_uuid())
+    assert isinstance(result, Applied)
+    twice = flights.publisher.exchange(flights.target, flights.admitted(), scratch, result.value.shadow_uuid)
+    assert isinstance(twice, NotApplied)
+
+
+def test_without_a_server_the_exchange_is_not_applied_and_reads_are_errors(
+    flights: Any, applied: Callable[..., Any]
+) -> None:
+    from dpone_contracts.errors import DponeError
+
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        connection = Connection(replace(flights.endpoint, port=closed.getsockname()[1]))
+        publisher = ClickHousePublisher(connection, disk_reserve_bytes=1)
+        with pytest.raises(DponeError) as unavailable:
+            publisher.authority(flights.target)
+    assert unavailable.value.code == "DPONE_CLICKHOUSE_UNAVAILABLE"
+
+
+def test_a_write_to_the_predecessor_shows_in_its_parts_and_a_merge_does_not(flights: Any) -> None:
+    uuid = flights.target_uuid()
+    before = flights.publisher.parts_digest(flights.target, uuid)
+    flights.run("OPTIMIZE TABLE db.flights FINAL")
+    assert flights.publisher.parts_digest(flights.target, uuid) == before
+    flights.run("INSERT INTO db.flights SELECT * FROM db.flights LIMIT 1")
+    assert flights.publisher.parts_digest(flights.target, uuid) != before
+    assert flights.publisher.parts_digest(flights.target, "00000000-0000-4000-8000-000000000000") is None

@@ -1,0 +1,128 @@
+"""The row text and content digest that ClickHouse computes are those of the reference implementation."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+
+from dpone_clickhouse.connection import Tag
+from dpone_clickhouse.preparation import content
+from dpone_clickhouse.row_text import field_sql, row_sql
+from dpone_clickhouse.target import TargetTable
+from dpone_clickhouse.types import TargetColumn
+from dpone_contracts.payload_types import payload_type
+from dpone_contracts.relations import ClickHouseRelation
+from dpone_contracts.row_encoding import field_type, image_digest
+from dpone_contracts.testing.row_vectors import FIELD_VECTORS, ROW, ROW_BYTES, ROW_TYPES
+
+if TYPE_CHECKING:
+    from dpone_contracts.row_encoding import RowValue
+
+pytestmark = pytest.mark.engine
+
+TAG = Tag("dpone-test-", "row-text")
+
+
+def _column(name: str, source_type: str, *, nullable: bool) -> TargetColumn:
+    kind = payload_type(source_type)
+    assert kind is not None
+    return TargetColumn(name, source_type, kind.target_type(nullable=nullable), nullable)
+
+
+def _literal(value: RowValue, target_type: str) -> str:
+    if value is None:
+        return f"CAST(NULL, '{target_type}')".replace("'UTC'", "\\'UTC\\'")
+    text = "".join(f"\\x{byte:02x}" for byte in str(value).encode())
+    bare = target_type.removeprefix("Nullable(")
+    if isinstance(value, bool):
+        return f"CAST({int(value)}, '{target_type}')"
+    if isinstance(value, Decimal):
+        text = f"{value:f}"
+    if isinstance(value, dt.datetime):
+        return f"parseDateTime64BestEffort('{value.isoformat(sep=' ', timespec='microseconds')}', {bare[11]}, 'UTC')"
+    return f"CAST('{text}', '{target_type}')"
+
+
+@pytest.mark.parametrize(("source_type", "value", "expected"), FIELD_VECTORS)
+def test_every_field_vector_has_its_text(
+    case: Any, source_type: str, value: RowValue, expected: bytes
+) -> None:
+    column = _column("c", source_type, nullable=value is None)
+    query = f"SELECT hex({field_sql(column)}) FROM (SELECT {_literal(value, column.target_type)} AS c)"
+    connection = case.connection()
+    assert bytes.fromhex(connection.scalar(query, TAG)) == expected
+    connection.close()
+
+
+def test_a_row_is_its_fields_and_ends(case: Any) -> None:
+    columns = [
+        _column(f"c{place}", source_type, nullable=value is None)
+        for place, (source_type, value) in enumerate(zip(ROW_TYPES, ROW, strict=True))
+    ]
+    values = ", ".join(
+        f"{_literal(value, column.target_type)} AS {column.name}"
+        for column, value in zip(columns, ROW, strict=True)
+    )
+    connection = case.connection()
+    assert (
+        bytes.fromhex(connection.scalar(f"SELECT hex({row_sql(columns)}) FROM (SELECT {values})", TAG))
+        == ROW_BYTES
+    )
+    connection.close()
+
+
+def test_an_image_of_several_blocks_has_the_reference_digest(case: Any) -> None:
+    rows = 3 * 8192 + 5
+    case.run(
+        f"""
+        CREATE TABLE db.image (at DateTime64(6, 'UTC'), u UUID, d Nullable(Decimal(20, 7)), s String)
+        ENGINE = MergeTree PARTITION BY u ORDER BY s AS
+        SELECT toDateTime64('1969-12-31 23:00:00', 6, 'UTC') + toIntervalSecond(intDiv(number, 4)),
+               toUUID(arrayElement(['ffffffff-0000-0000-0000-000000000000', '00000000-0000-0000-ffff-000000000000',
+                      '00000000-ffff-0000-0000-000000000001', '7fffffff-0000-0000-0000-00000000000a'], number % 4 + 1)),
+               if(number % 3 = 0, NULL, toDecimal128(number, 7) / -8), repeat('é|', number % 3)
+        FROM numbers({rows})
+        """,
+        max_partitions_per_insert_block=0,
+    )
+    columns = (
+        TargetColumn("at", "datetime2(6)", "DateTime64(6,'UTC')", nullable=False),
+        TargetColumn("u", "uniqueidentifier", "UUID", nullable=False),
+        TargetColumn("d", "decimal(20,7)", "Nullable(Decimal(20,7))", nullable=True),
+        TargetColumn("s", "nvarchar(20)", "String", nullable=False),
+    )
+    table = TargetTable(ClickHouseRelation(case.database, "image"), columns, ("at", "u"), "at")
+    uuids = [
+        UUID("ffffffff-0000-0000-0000-000000000000"),
+        UUID("00000000-0000-0000-ffff-000000000000"),
+        UUID("00000000-ffff-0000-0000-000000000001"),
+        UUID("7fffffff-0000-0000-0000-00000000000a"),
+    ]
+    start = dt.datetime(1969, 12, 31, 23)  # noqa: DTZ001 - datetime2 has no zone
+    image = [
+        (
+            start + dt.timedelta(seconds=n // 4),
+            uuids[n % 4],
+            None if n % 3 == 0 else Decimal(-n) / 8,
+            "é|" * (n % 3),
+        )
+        for n in range(rows)
+    ]
+    expected = image_digest([field_type(column.source_type) for column in columns], (0, 1), image)
+    connection = case.connection()
+    assert content(connection, table, table.relation, TAG) == (rows, expected)
+    connection.close()
+
+
+def test_an_empty_table_has_the_digest_of_nothing(case: Any) -> None:
+    case.create_target()
+    columns = tuple(TargetColumn(n, s, t, nullable) for n, s, t, nullable, _ in case.columns)
+    table = TargetTable(case.relation, columns, ("at", "carrier", "flight"), "at")
+    connection = case.connection()
+    nothing = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert content(connection, table, table.relation, TAG) == (0, nothing)
+    connection.close()

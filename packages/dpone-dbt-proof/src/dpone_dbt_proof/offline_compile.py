@@ -1,0 +1,179 @@
+"""Compiles an author's project without a connection, under its own root and under the platform's.
+
+A model that dbt cannot even parse stops dbt for all of them; it is set aside and the others are read without it, so
+that one bad model never hides the verdicts of the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+from jinja2.sandbox import SandboxedEnvironment
+
+from dpone_dbt_proof.dbt_process import run_dbt
+from dpone_dbt_proof.manifest import Manifest, ManifestError, load_manifest
+from dpone_dbt_proof.platform_project import AuthorProject, materialise, offline_connection, platform_files
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+COMPILE_ARGUMENTS: Final = (
+    "compile",
+    "--no-populate-cache",
+    "--no-introspect",
+    "--no-partial-parse",
+    "--threads",
+    "1",
+)
+"""dbt's offline compile: introspection fails instead of connecting."""
+
+_BAD_MODEL: Final = re.compile(r"in (?:model|test|macro|snapshot|analysis) (\S+) \(([^)\s]+\.sql)\)")
+_LINE: Final = re.compile(r"\bline (\d+)\b")
+_CLOCK: Final = re.compile(r"^\d{2}:\d{2}:\d{2}\s*", re.MULTILINE)
+_MOST_BAD_MODELS: Final = 50
+
+
+class CompileError(Exception):
+    """dbt can't read the project at all; the message is dbt's own, without paths of this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDatabase:
+    """Database and default schema of the models: what a profile would say."""
+
+    database: str
+    schema: str
+
+
+@dataclass(frozen=True, slots=True)
+class BadModel:
+    """A model that dbt can't parse: where, and what dbt says."""
+
+    name: str
+    path: str
+    line: int | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledProject:
+    """Both manifests, dbt's messages for nodes that did not compile, and the files that went in."""
+
+    author: AuthorProject
+    platform: Manifest
+    own: Manifest
+    failures: Mapping[str, str]
+    bad_models: tuple[BadModel, ...]
+    artifacts: Mapping[str, str]
+    settings: Mapping[str, Any]
+
+
+def compile_offline(
+    author: AuthorProject, where: ModelDatabase, work: Path, timeout_seconds: float
+) -> CompiledProject:
+    """Compile under both roots inside the empty directory `work`; raises `CompileError` or `PlatformProjectError`."""
+    source = AuthorProject(work / "author", author.name)
+    shutil.copytree(
+        author.root, source.root, ignore=shutil.ignore_patterns("target", "logs", ".git", ".venv")
+    )
+    settings = yaml.safe_load((source.root / "dbt_project.yml").read_text(encoding="utf-8"))
+    profiles = work / "profiles"
+    _write_profile(profiles, str(settings.get("profile") or "default"))
+    bad: list[BadModel] = []
+    own, own_failures = _compile_around(
+        source, source.root, profiles, work / "own", where, timeout_seconds, bad
+    )
+    project = materialise(work / "root", source)
+    platform, failures = _compile_around(
+        source, project.directory, project.directory, work / "platform", where, timeout_seconds, bad
+    )
+    return CompiledProject(
+        author, platform, own, {**own_failures, **failures}, tuple(bad), project.artifacts, settings
+    )
+
+
+def database_of(author: AuthorProject, profiles: Path | None = None) -> ModelDatabase | None:
+    """Read database and schema from the author's `profiles.yml`, its variables from the environment; None without."""
+    path = (profiles or author.root) / "profiles.yml"
+    if not path.is_file():
+        return None
+    settings = yaml.safe_load((author.root / "dbt_project.yml").read_text(encoding="utf-8")) or {}
+    document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    profile = document.get(settings.get("profile")) or {}
+    outputs = profile.get("outputs") or {}
+    output = outputs.get(_rendered(profile.get("target") or "default")) or {}
+    if "database" not in output or "schema" not in output:
+        return None
+    return ModelDatabase(_rendered(output["database"]), _rendered(output["schema"]))
+
+
+def _rendered(value: Any) -> str:
+    environment = SandboxedEnvironment(autoescape=False)  # no markup is made
+    environment.globals["env_var"] = lambda name, default="": os.environ.get(name, default)
+    return environment.from_string(str(value)).render()
+
+
+def _write_profile(directory: Path, name: str) -> None:
+    """Write the platform's profile under the author's name for it, so that both roots resolve names alike."""
+    profile = yaml.safe_load(platform_files()["profiles.yml"])["dpone_platform"]
+    directory.mkdir(parents=True)
+    (directory / "profiles.yml").write_text(yaml.safe_dump({name: profile}), encoding="utf-8")
+
+
+def _compile_around(
+    source: AuthorProject,
+    project: Path,
+    profiles: Path,
+    output: Path,
+    where: ModelDatabase,
+    timeout_seconds: float,
+    bad: list[BadModel],
+) -> tuple[Manifest, dict[str, str]]:
+    """Compile; each time dbt stops at a model, set its file aside and start again."""
+    environment = offline_connection(where.database, where.schema).environment("", 1)
+    while True:
+        ended = run_dbt(
+            COMPILE_ARGUMENTS,
+            project=project,
+            profiles=profiles,
+            output=output,
+            environment=environment,
+            timeout_seconds=timeout_seconds,
+        )
+        said = _CLOCK.sub("", ended.output)
+        if not ended.finished:
+            raise CompileError(f"dbt did not finish within {timeout_seconds:.0f} seconds")
+        if ended.exit_code in (0, 1):
+            try:
+                return load_manifest(output / "target" / "manifest.json"), dict(ended.messages)
+            except ManifestError:
+                raise CompileError(_error_text(said)) from None
+        found = _bad_model(said)
+        file = project / found.path if found else None
+        if file is not None and not file.is_file():
+            file = project / "dbt_packages" / source.name / found.path if found else None
+        if found is None or file is None or not file.is_file() or len(bad) == _MOST_BAD_MODELS:
+            raise CompileError(_error_text(said))
+        bad.append(found)
+        file.unlink()
+
+
+def _bad_model(said: str) -> BadModel | None:
+    found = _BAD_MODEL.search(said)
+    if found is None:
+        return None
+    rest = said[found.end() :]
+    line = _LINE.search(rest)
+    message = " ".join(rest.split("\n\n")[0].split()) or "dbt can't parse the model"
+    return BadModel(found[1], found[2], int(line[1]) if line else None, message)
+
+
+def _error_text(said: str) -> str:
+    _, _, text = said.partition("Encountered an error:")
+    return " ".join((text or said).split())[:2000]

@@ -1,0 +1,204 @@
+"""Reads a model's compiled SQL: one read-only query, every relation as a three-part name, or the reasons why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import sqlglot
+from sqlglot.errors import ParseError, SqlglotError
+
+from dpone_contracts.relations import SqlRelation
+from dpone_dbt_proof.reasons import Code, Reason
+from dpone_dbt_proof.relation_names import NameRules, distinct
+from dpone_dbt_proof.tsql_lexer import LexicalError, Token, place, tokenize
+from dpone_dbt_proof.tsql_policy import TsqlPolicy
+from dpone_dbt_proof.tsql_text import refused_text, unprotected_calls, written_relations
+from dpone_dbt_proof.tsql_tree import (
+    NameRead,
+    TreeFinding,
+    TreeReading,
+    column_list_aliases,
+    is_system_schema,
+    read_tree,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlglot import exp
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReading:
+    """The relations that a query reads and the table functions that it calls, or why it can't be said.
+
+    Lines and columns of the reasons are those of the text that was read.
+    """
+
+    reads: tuple[SqlRelation, ...]
+    functions: tuple[SqlRelation, ...]
+    reasons: tuple[Reason, ...]
+
+
+def read_query(
+    sql: str,
+    database: str,
+    *,
+    rules: NameRules | None = None,
+    policy: TsqlPolicy | None = None,
+    target: SqlRelation | None = None,
+    protected: frozenset[str] = frozenset(),
+) -> QueryReading:
+    """Read one query of a model that lives in `database` and fills `target`.
+
+    `protected` are the columns, in upper case, that no nondeterministic function may reach even where the
+    platform's policy admits it.
+    """
+    rules = rules or NameRules()
+    policy = policy or TsqlPolicy()
+    try:
+        tokens = tokenize(sql)
+    except LexicalError as error:
+        return _unread([Reason(Code.SQL_LEXICAL, str(error), line=error.line, column=error.column)])
+    if not tokens:
+        return _unread([Reason(Code.SQL_NOT_A_QUERY, "the text holds no statement")])
+    try:
+        trees = [tree for tree in sqlglot.parse(sql, dialect="tsql") if tree is not None]
+    except SqlglotError as error:
+        return _unread([*_refused_anyway(tokens, policy), _syntax(error, sql, tokens)])
+    if len(trees) != 1:
+        return _unread(list(refused_text(tokens, frozenset(), policy)))
+    reading = read_tree(trees[0])
+    text = list(refused_text(tokens, column_list_aliases(trees[0]), policy))
+    reasons = [
+        *text,
+        *(_place(finding, tokens) for finding in reading.findings if not _said(finding, text)),
+        *_read_differently(tokens, reading),
+    ]
+    if policy.admitted_functions:
+        reasons += unprotected_calls(tokens, policy, protected)
+    reads, functions, named = _resolve(reading.reads, database, rules, target, tokens)
+    reasons += named
+    if not reads and not functions and not reasons:
+        reasons.append(Reason(Code.SQL_NO_RELATION, "the query reads no relation"))
+    return QueryReading(distinct(reads, rules), distinct(functions, rules), _unique(reasons))
+
+
+def _said(finding: TreeFinding, text: Sequence[Reason]) -> bool:
+    """The tokens tell the place better; where they gave the same reason, the tree need not repeat it."""
+    several = (Code.SQL_CONSTRUCT, Code.SQL_NONDETERMINISTIC, Code.SQL_ORDER_BY)
+    said = {reason.code for reason in text}
+    if finding.code is Code.SQL_FUNCTION and said & {Code.SQL_REMOTE, Code.SQL_METHOD, Code.SQL_TEMPORAL}:
+        return True
+    return finding.code in said and finding.code not in several
+
+
+def _unread(reasons: Sequence[Reason]) -> QueryReading:
+    return QueryReading((), (), _unique(reasons))
+
+
+def _unique(reasons: Sequence[Reason]) -> tuple[Reason, ...]:
+    """Drop what several rules found at one place under one code."""
+    kept: dict[tuple[Code, int | None, int | None], Reason] = {}
+    for reason in sorted(reasons, key=lambda reason: reason.sort_key):
+        kept.setdefault((reason.code, reason.line, reason.column), reason)
+    return tuple(kept.values())
+
+
+def _refused_anyway(tokens: Sequence[Token], policy: TsqlPolicy) -> list[Reason]:
+    """Where the parser gives up, only what is refused wherever it stands is said, and no call is judged."""
+    words = {Code.SQL_FUNCTION, Code.SQL_USER_FUNCTION, Code.SQL_OPTION}
+    return [reason for reason in refused_text(tokens, frozenset(), policy) if reason.code not in words]
+
+
+def _syntax(error: SqlglotError, sql: str, tokens: Sequence[Token]) -> Reason:
+    details = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
+    line, end = details.get("line"), details.get("col")
+    column: int | None = None
+    for token in tokens:
+        if token.line == line and end is not None and token.column <= end:
+            column = token.column
+    if line is None:
+        line, column = place(sql, len(sql.rstrip()))
+    what = str(details.get("description") or "the text can't be read").rstrip(".")
+    return Reason(Code.SQL_SYNTAX, what, line=line, column=column)
+
+
+def _place(finding: TreeFinding, tokens: Sequence[Token]) -> Reason:
+    """Find the text of a node: by the offset that the parser kept, or by its first name."""
+    token = _token_of(finding.near, tokens)
+    return Reason(
+        finding.code,
+        finding.message,
+        line=token.line if token else None,
+        column=token.column if token else None,
+    )
+
+
+def _token_of(node: exp.Expression | None, tokens: Sequence[Token]) -> Token | None:
+    if node is None:
+        return None
+    starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
+    if not starts:
+        return None
+    first = min(starts)
+    return next((token for token in tokens if token.start <= first < token.end), None)
+
+
+def _read_differently(tokens: Sequence[Token], reading: TreeReading) -> list[Reason]:
+    """Every qualified name behind FROM, JOIN or APPLY must be a relation of the tree: two readers, one answer."""
+    known = {tuple(part.upper() for part in read.parts if part) for read in reading.reads}
+    return [
+        Reason(Code.SQL_SYNTAX, f"{'.'.join(parts)} follows FROM and was not read as a relation")
+        for parts in written_relations(tokens)
+        if parts not in known
+    ]
+
+
+def _resolve(
+    reads: Sequence[NameRead],
+    database: str,
+    rules: NameRules,
+    target: SqlRelation | None,
+    tokens: Sequence[Token],
+) -> tuple[list[SqlRelation], list[SqlRelation], list[Reason]]:
+    relations: list[SqlRelation] = []
+    functions: list[SqlRelation] = []
+    reasons: list[Reason] = []
+    for read in reads:
+        relation, refusal = _relation(read, database, rules)
+        if relation is not None and target is not None and refusal is None:
+            refusal = _target_read(relation, target, rules)
+        if refusal is not None:
+            reasons.append(_place(TreeFinding(*refusal, read.near), tokens))
+        if relation is not None:
+            (functions if read.function else relations).append(relation)
+    return relations, functions, reasons
+
+
+def _relation(
+    read: NameRead, database: str, rules: NameRules
+) -> tuple[SqlRelation | None, tuple[Code, str] | None]:
+    written = ".".join(read.parts)
+    if len(read.parts) > 3:
+        return None, (Code.SQL_REMOTE, f"{written} names a linked server")
+    if not all(read.parts):
+        return None, (Code.SQL_OMITTED_SCHEMA, f"{written} leaves out the schema")
+    if is_system_schema(read.parts[-2]):
+        return None, (Code.SQL_SYSTEM_CATALOG, f"{written} is part of the server's catalog")
+    relation = SqlRelation(*((database, *read.parts)[-3:]))
+    if rules.surely_equal(relation.database, database):
+        return SqlRelation(database, relation.schema, relation.name), None
+    if rules.possibly_equal(relation.database, database):
+        return None, (Code.SQL_NAME_CASE, f"{relation.database} may or may not be database {database}")
+    return None, (Code.SQL_CROSS_DATABASE, f"{written} lies in another database")
+
+
+def _target_read(relation: SqlRelation, target: SqlRelation, rules: NameRules) -> tuple[Code, str] | None:
+    """Refuse the target and dbt's own names beside it."""
+    for suffix in ("", "__dbt_tmp", "__dbt_backup", "__dbt_tmp__dbt_tmp_vw"):
+        own = SqlRelation(target.database, target.schema, target.name + suffix)
+        if rules.possibly_same(relation, own):
+            return Code.SQL_TARGET_READ, f"{relation} is the target, or may be"
+    return None

@@ -1,0 +1,301 @@
+"""Rules on the tokens of a query: what its text must not contain, whatever a parser makes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from dpone_dbt_proof.reasons import Code, Reason
+from dpone_dbt_proof.tsql_lexer import Kind
+from dpone_dbt_proof.tsql_policy import (
+    FUNCTIONS,
+    LOCK_HINTS,
+    NONDETERMINISTIC,
+    PLAN_HINTS,
+    REFUSED_CALLS,
+    REFUSED_WORDS,
+    TABLE_FUNCTIONS,
+    TYPES,
+    WITHOUT_PARENTHESES,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dpone_dbt_proof.tsql_lexer import Token
+    from dpone_dbt_proof.tsql_policy import TsqlPolicy
+
+_BEFORE_PARENTHESIS: Final = frozenset(
+    [
+        "ALL",
+        "AND",
+        "ANY",
+        "APPLY",
+        "AS",
+        "AUTO",
+        "BETWEEN",
+        "BY",
+        "CASE",
+        "CUBE",
+        "DISTINCT",
+        "ELSE",
+        "EXCEPT",
+        "EXISTS",
+        "EXPLICIT",
+        "FETCH",
+        "FOR",
+        "FROM",
+        "GROUP",
+        "HAVING",
+        "IN",
+        "INTERSECT",
+        "JOIN",
+        "LIKE",
+        "NEXT",
+        "NOT",
+        "OFFSET",
+        "ON",
+        "OR",
+        "OVER",
+        "PATH",
+        "PIVOT",
+        "RAW",
+        "ROLLUP",
+        "ROOT",
+        "SELECT",
+        "SETS",
+        "SOME",
+        "THEN",
+        "TOP",
+        "UNION",
+        "UNPIVOT",
+        "VALUES",
+        "WHEN",
+        "WHERE",
+        "WITH",
+        "INDEX",
+        "OPTION",
+    ]
+)
+"""Words that stand before a parenthesis without being called."""
+
+_RELATION_WORDS: Final = ("FROM", "JOIN", "APPLY")
+_PSEUDO_COLUMNS: Final = (
+    "$ACTION",
+    "$IDENTITY",
+    "$ROWGUID",
+    "$PARTITION",
+    "$NODE_ID",
+    "$EDGE_ID",
+    "$FROM_ID",
+    "$TO_ID",
+)
+
+
+def refused_text(tokens: Sequence[Token], aliases: frozenset[str], policy: TsqlPolicy) -> Iterator[Reason]:
+    """Yield a reason for every token that no admitted query holds.
+
+    `aliases` are the names that carry column lists (`v (a, b)`), in upper case: they are not calls.
+    """
+    yield from _statement_end(tokens)
+    for index, token in enumerate(tokens):
+        match token.kind:
+            case Kind.VARIABLE:
+                yield at(token, Code.SQL_VARIABLE, f"{token.value} is a variable")
+            case Kind.TEMPORARY:
+                yield at(token, Code.SQL_TEMP_TABLE, f"{token.value} is a temporary object")
+            case Kind.OPERATOR:
+                yield from _operator(token)
+            case Kind.WORD | Kind.QUOTED:
+                yield from _name(tokens, index, aliases, policy)
+            case Kind.STRING | Kind.NUMBER:
+                pass
+    yield from _hints(tokens)
+    yield from _sequences_and_clauses(tokens)
+
+
+def at(token: Token, code: Code, message: str) -> Reason:
+    """Return a reason at the token's place."""
+    return Reason(code, message, line=token.line, column=token.column)
+
+
+def unprotected_calls(
+    tokens: Sequence[Token], policy: TsqlPolicy, protected: frozenset[str]
+) -> Iterator[Reason]:
+    """Refuse an admitted nondeterministic function where it may reach a key or event-time column.
+
+    It may stand in an item of the outermost SELECT list alone whose last name is not protected: anywhere else
+    (a subquery, a set expression, a condition) what it reaches can't be told from the text.
+    """
+    items = _outermost_items(tokens)
+    for token in tokens:
+        if token.word not in policy.admitted_functions or token.word not in NONDETERMINISTIC:
+            continue
+        item = next((names for first, last, names in items if first <= token.start < last), None)
+        if item is None or item & protected:
+            yield at(token, Code.SQL_KEY_NONDETERMINISTIC, f"{token.word} may reach key or event time")
+
+
+def _outermost_items(tokens: Sequence[Token]) -> list[tuple[int, int, set[str]]]:
+    """Return start, end and the names at either end of each item of a single SELECT's list; none otherwise."""
+    if (
+        not tokens
+        or tokens[0].word != "SELECT"
+        or any(t.word in ("UNION", "EXCEPT", "INTERSECT") for t in tokens)
+    ):
+        return []
+    items: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens[1:]:
+        depth += token.is_operator("(") - token.is_operator(")")
+        if depth == 0 and token.word == "FROM":
+            break
+        if depth == 0 and token.is_operator(","):
+            items.append([])
+        else:
+            items[-1].append(token)
+    return [
+        (item[0].start, item[-1].end, {item[0].value.upper(), item[-1].value.upper()})
+        for item in items
+        if item
+    ]
+
+
+def written_relations(tokens: Sequence[Token]) -> Iterator[tuple[str, ...]]:
+    """Yield the name parts that follow FROM, JOIN and APPLY, upper case, as the text has them."""
+    for index, token in enumerate(tokens):
+        if token.word not in _RELATION_WORDS or (index and tokens[index - 1].word == "DISTINCT"):
+            continue
+        parts: list[str] = []
+        at_index = index + 1
+        while at_index < len(tokens) and tokens[at_index].kind in (Kind.WORD, Kind.QUOTED):
+            parts.append(tokens[at_index].value.upper())
+            if at_index + 1 >= len(tokens) or not tokens[at_index + 1].is_operator("."):
+                break
+            at_index += 2
+        if len(parts) > 1:
+            yield tuple(parts)
+
+
+def _statement_end(tokens: Sequence[Token]) -> Iterator[Reason]:
+    for index, token in enumerate(tokens):
+        if not token.is_operator(";"):
+            continue
+        rest = [later for later in tokens[index + 1 :] if not later.is_operator(";")]
+        if rest and index and not all(earlier.is_operator(";") for earlier in tokens[:index]):
+            yield at(rest[0], Code.SQL_SEVERAL_STATEMENTS, "a second statement follows the semicolon")
+        else:
+            yield at(token, Code.SQL_SEMICOLON, "a view and a derived table end without a semicolon")
+
+
+def _operator(token: Token) -> Iterator[Reason]:
+    match token.value:
+        case "::":
+            yield at(token, Code.SQL_METHOD, "a static method of a CLR type is called")
+        case "{" | "}":
+            yield at(token, Code.SQL_NOT_TSQL, "ODBC escapes are not T-SQL")
+        case "||" | "`" | "?" | "!":
+            yield at(token, Code.SQL_NOT_TSQL, f"{token.value} is not an operator of T-SQL")
+        case _:
+            return
+
+
+def _name(
+    tokens: Sequence[Token], index: int, aliases: frozenset[str], policy: TsqlPolicy
+) -> Iterator[Reason]:
+    token = tokens[index]
+    word = token.word
+    qualified = index > 0 and tokens[index - 1].is_operator(".")
+    called = index + 1 < len(tokens) and tokens[index + 1].is_operator("(")
+    if word in REFUSED_WORDS:
+        yield at(token, REFUSED_WORDS[word], f"{word} is not admitted")
+    elif word in WITHOUT_PARENTHESES and not qualified and word not in policy.admitted_functions:
+        yield at(token, NONDETERMINISTIC[word], f"{word} is not admitted")
+    elif word in _PSEUDO_COLUMNS:
+        yield at(token, Code.SQL_CONSTRUCT, f"{word} is not admitted")
+    elif called and qualified:
+        yield from _qualified_call(tokens, index)
+    elif called and word not in _BEFORE_PARENTHESIS and token.value.upper() not in aliases:
+        yield from _call(tokens, index, policy)
+
+
+def _qualified_call(tokens: Sequence[Token], index: int) -> Iterator[Reason]:
+    """Refuse methods and scalar functions; a name after FROM or APPLY is a relation and judged as one."""
+    token = tokens[index]
+    start = index
+    while start >= 2 and tokens[start - 1].is_operator("."):
+        start -= 2
+    before = tokens[start - 1] if start else None
+    if token.value.upper() in ("NODES", "VALUE", "QUERY", "EXIST", "MODIFY") or (
+        before is not None and before.is_operator(")") and tokens[start].is_operator(".")
+    ):
+        yield at(token, Code.SQL_METHOD, f"method {token.value} is called")
+    elif before is None or (before.word not in _RELATION_WORDS and not before.is_operator(",")):
+        yield at(token, Code.SQL_USER_FUNCTION, f"function {token.value} of a schema is called")
+
+
+def _call(tokens: Sequence[Token], index: int, policy: TsqlPolicy) -> Iterator[Reason]:
+    token = tokens[index]
+    name = token.value.upper()
+    admitted = name in FUNCTIONS or name in TABLE_FUNCTIONS or name in policy.admitted_functions
+    if token.kind is Kind.WORD and (admitted or name in TYPES):
+        return
+    if token.kind is Kind.WORD and name in PLAN_HINTS | LOCK_HINTS | REFUSED_WORDS.keys():
+        return
+    if name in NONDETERMINISTIC:
+        yield at(token, NONDETERMINISTIC[name], f"{name} depends on more than its arguments")
+    else:
+        yield at(token, REFUSED_CALLS.get(name, Code.SQL_FUNCTION), f"{name} is not on the list of functions")
+
+
+def _hints(tokens: Sequence[Token]) -> Iterator[Reason]:
+    """Judge the words of `WITH ( … )` behind a relation, and join hints."""
+    for index, token in enumerate(tokens):
+        if token.word == "JOIN" and index and tokens[index - 1].word == "REMOTE":
+            yield at(tokens[index - 1], Code.SQL_HINT, "join hint REMOTE is not admitted")
+        if not token.is_operator("(") or index == 0:
+            continue
+        words = _parenthesised_words(tokens, index)
+        hinted = tokens[index - 1].word == "WITH" or (
+            len(words) == 1
+            and words[0].word in LOCK_HINTS
+            and tokens[index - 1].kind in (Kind.WORD, Kind.QUOTED)
+        )
+        if hinted:
+            yield from (
+                at(word, Code.SQL_LOCK_HINT, f"locking hint {word.word} is not admitted")
+                for word in words
+                if word.word in LOCK_HINTS
+            )
+
+
+def _parenthesised_words(tokens: Sequence[Token], index: int) -> list[Token]:
+    words: list[Token] = []
+    depth = 0
+    for token in tokens[index:]:
+        depth += token.is_operator("(") - token.is_operator(")")
+        if depth == 0:
+            break
+        if depth == 1 and token.word:
+            words.append(token)
+    return words
+
+
+def _sequences_and_clauses(tokens: Sequence[Token]) -> Iterator[Reason]:
+    words = [token.word for token in tokens]
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth += token.is_operator("(") - token.is_operator(")")
+        following = tuple(words[index + 1 : index + 3])
+        match token.word:
+            case "LIMIT" if index + 1 < len(tokens) and tokens[index + 1].kind is Kind.NUMBER:
+                yield at(token, Code.SQL_NOT_TSQL, "LIMIT is not T-SQL: use TOP or OFFSET")
+            case "NEXT" if following == ("VALUE", "FOR"):
+                yield at(token, Code.SQL_SEQUENCE, "a sequence is advanced")
+            case "OPTION" if following[:1] == ("",):
+                yield at(token, Code.SQL_OPTION, "a view has no OPTION")
+            case "FOR" if following[:1] in (("SYSTEM_TIME",), ("BROWSE",)):
+                yield at(token, Code.SQL_TEMPORAL, f"FOR {following[0]} is not admitted")
+            case "FOR" if depth == 0 and following[:1] in (("XML",), ("JSON",)):
+                yield at(token, Code.SQL_CONSTRUCT, f"FOR {following[0]} gives one text, not rows")
+            case _:
+                continue

@@ -1,0 +1,388 @@
+"""An allowlist walk over the syntax tree of a query: node types and their arguments, and the relations it reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlglot import exp
+
+from dpone_dbt_proof.reasons import Code
+from dpone_dbt_proof.tsql_policy import JOIN_HINTS, LOCK_HINTS, PLAN_HINTS, TABLE_FUNCTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+QUERY_TYPES: Final = (exp.Select, exp.Union, exp.Except, exp.Intersect, exp.Subquery)
+
+_MUTATIONS: Final = (exp.DML, exp.DDL, exp.Create, exp.Drop, exp.Merge, exp.Alter, exp.TruncateTable)
+
+_NODES: Final[frozenset[type[exp.Expression]]] = frozenset(
+    {
+        # Queries and their clauses.
+        exp.Select,
+        exp.Union,
+        exp.Except,
+        exp.Intersect,
+        exp.Subquery,
+        exp.With,
+        exp.CTE,
+        exp.From,
+        exp.Join,
+        exp.Lateral,
+        exp.Table,
+        exp.TableAlias,
+        exp.Values,
+        exp.Tuple,
+        exp.Where,
+        exp.Group,
+        exp.GroupingSets,
+        exp.Rollup,
+        exp.Cube,
+        exp.Having,
+        exp.Order,
+        exp.Ordered,
+        exp.Limit,
+        exp.LimitOptions,
+        exp.Offset,
+        exp.Fetch,
+        exp.Distinct,
+        exp.Pivot,
+        exp.Window,
+        exp.WindowSpec,
+        exp.WithinGroup,
+        exp.IgnoreNulls,
+        exp.RespectNulls,
+        exp.WithTableHint,
+        exp.ForClause,
+        exp.QueryOption,
+        exp.XMLKeyValueOption,
+        exp.OpenJSON,
+        exp.OpenJSONColumnDef,
+        # Expressions.
+        exp.Alias,
+        exp.Aliases,
+        exp.Column,
+        exp.Identifier,
+        exp.Star,
+        exp.Literal,
+        exp.National,
+        exp.HexString,
+        exp.Null,
+        exp.Var,
+        exp.Paren,
+        exp.Case,
+        exp.If,
+        exp.Not,
+        exp.Neg,
+        exp.BitwiseNot,
+        exp.In,
+        exp.Between,
+        exp.Exists,
+        exp.Any,
+        exp.All,
+        exp.Is,
+        exp.Escape,
+        exp.Collate,
+        exp.AtTimeZone,
+        exp.DataType,
+        exp.DataTypeParam,
+        exp.JSONPath,
+        exp.JSONKeyValue,
+        exp.PropertyEQ,
+        exp.Interval,
+    }
+)
+
+_ARGUMENTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
+    exp.Select: frozenset(
+        [
+            "with_",
+            "expressions",
+            "distinct",
+            "from_",
+            "joins",
+            "where",
+            "group",
+            "having",
+            "windows",
+            "order",
+            "limit",
+            "offset",
+            "for_",
+            "hint",
+        ]
+    ),
+    exp.Table: frozenset(["this", "db", "catalog", "alias", "hints", "pivots", "joins", "ordinality"]),
+    exp.Join: frozenset(["this", "side", "kind", "on", "hint"]),
+    exp.Lateral: frozenset(["this", "alias", "cross_apply", "view", "outer", "ordinality"]),
+    exp.Subquery: frozenset(["this", "alias", "pivots"]),
+    exp.CTE: frozenset({"this", "alias"}),
+    exp.With: frozenset({"expressions", "recursive"}),
+    exp.Union: frozenset(["this", "expression", "distinct", "with_", "order", "limit", "offset"]),
+    exp.Except: frozenset(["this", "expression", "distinct", "with_", "order", "limit", "offset"]),
+    exp.Intersect: frozenset(["this", "expression", "distinct", "with_", "order", "limit", "offset"]),
+}
+"""Arguments of a node that may be set; nodes that are not named here may have any, each of an allowed type."""
+
+_SYSTEM_SCHEMAS: Final = ("SYS", "INFORMATION_SCHEMA")
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFinding:
+    """A refusal, and the name near which the text has it (the tree keeps few positions)."""
+
+    code: Code
+    message: str
+    near: exp.Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class NameRead:
+    """A relation that the query names, in its parts; `function` when it is called with arguments."""
+
+    parts: tuple[str, ...]
+    function: bool
+    near: exp.Expression
+
+
+@dataclass(slots=True)
+class TreeReading:
+    """What the walk found."""
+
+    reads: list[NameRead] = field(default_factory=list)
+    findings: list[TreeFinding] = field(default_factory=list)
+
+    def refuse(self, code: Code, message: str, near: exp.Expression | None) -> None:
+        """Note a refusal."""
+        self.findings.append(TreeFinding(code, message, near))
+
+
+def read_tree(tree: exp.Expression) -> TreeReading:
+    """Walk one statement: refuse what is not on the list, and collect every relation that is not a CTE."""
+    reading = TreeReading()
+    if isinstance(tree, _MUTATIONS) and not isinstance(tree, QUERY_TYPES):
+        reading.refuse(Code.SQL_MUTATION, f"the statement is {tree.key.upper()}", tree)
+        return reading
+    if not isinstance(tree, QUERY_TYPES):
+        reading.refuse(Code.SQL_NOT_A_QUERY, "the statement is not a query", tree)
+        return reading
+    for node in tree.walk():
+        _check_node(node, reading)
+    _check_order(tree, reading)
+    _check_choices(tree, reading)
+    _collect(tree, (), reading, top=True)
+    return reading
+
+
+def column_list_aliases(tree: exp.Expression) -> frozenset[str]:
+    """Return the names that a column list follows: `v (a, b)`, in upper case."""
+    return frozenset(alias.name.upper() for alias in tree.find_all(exp.TableAlias))
+
+
+def _check_node(node: exp.Expression, reading: TreeReading) -> None:
+    kind = type(node)
+    if kind not in _NODES and not isinstance(node, (exp.Func, exp.Binary, exp.JSONPathPart)):
+        reading.refuse(_refusal_of(node), f"{kind.__name__} is not admitted", node)
+        return
+    allowed = _ARGUMENTS.get(kind)
+    if allowed is not None:
+        for name, value in node.args.items():
+            if value and name not in allowed:
+                reading.refuse(*_argument_refusal(kind, name), node)
+    match node:
+        case exp.DPipe() | exp.ILike() | exp.RegexpLike() | exp.SimilarTo() | exp.Glob():
+            reading.refuse(Code.SQL_NOT_TSQL, f"{kind.__name__} is not T-SQL", node)
+        case exp.Dot():
+            _check_dot(node, reading)
+        case exp.Join():
+            _check_join(node, reading)
+        case exp.WithTableHint():
+            _check_hints(node, reading)
+        case exp.DataType():
+            _check_type(node, reading)
+        case _:
+            return
+
+
+def _refusal_of(node: exp.Expression) -> Code:
+    match node:
+        case exp.Parameter() | exp.SessionParameter():
+            return Code.SQL_VARIABLE
+        case exp.Into():
+            return Code.SQL_INTO
+        case exp.TableSample():
+            return Code.SQL_NONDETERMINISTIC
+        case exp.ScopeResolution():
+            return Code.SQL_METHOD
+        case exp.Version():
+            return Code.SQL_TEMPORAL
+        case exp.Command() | exp.DML() | exp.DDL():
+            return Code.SQL_MUTATION
+        case _:
+            return Code.SQL_CONSTRUCT
+
+
+def _argument_refusal(kind: type[exp.Expression], name: str) -> tuple[Code, str]:
+    match name:
+        case "into":
+            return Code.SQL_INTO, "SELECT INTO creates a table"
+        case "sample":
+            return Code.SQL_NONDETERMINISTIC, "TABLESAMPLE reads some rows"
+        case "version" | "when":
+            return Code.SQL_TEMPORAL, "FOR SYSTEM_TIME reads history"
+        case "options":
+            return Code.SQL_OPTION, "a view has no OPTION"
+        case "using" | "method" | "qualify":
+            return Code.SQL_NOT_TSQL, f"{name.upper()} is not T-SQL"
+        case _:
+            return Code.SQL_CONSTRUCT, f"{name} of {kind.__name__} is not admitted"
+
+
+def _check_dot(node: exp.Dot, reading: TreeReading) -> None:
+    if isinstance(node.expression, exp.Func):
+        code = Code.SQL_USER_FUNCTION if isinstance(node.this, (exp.Identifier, exp.Dot)) else Code.SQL_METHOD
+        reading.refuse(code, f"{node.expression.name or 'a function'} is called on a name", node)
+
+
+def _check_join(node: exp.Join, reading: TreeReading) -> None:
+    hint = node.args.get("hint")
+    if hint and str(hint).upper() not in JOIN_HINTS:
+        reading.refuse(Code.SQL_HINT, f"join hint {hint} is not admitted", node)
+    if node.side.upper() not in ("", "LEFT", "RIGHT", "FULL") or node.kind.upper() not in (
+        "",
+        "INNER",
+        "OUTER",
+        "CROSS",
+    ):
+        reading.refuse(Code.SQL_NOT_TSQL, f"{node.side} {node.kind} JOIN is not T-SQL", node)
+
+
+def _check_hints(node: exp.WithTableHint, reading: TreeReading) -> None:
+    for hint in node.expressions:
+        name = hint.name.upper()
+        if name in ("NOLOCK", "READUNCOMMITTED", "READPAST"):
+            reading.refuse(Code.SQL_DIRTY_READ, f"{name} reads uncommitted or skips locked rows", node)
+        elif name in LOCK_HINTS or name == "HOLDLOCK":
+            reading.refuse(Code.SQL_LOCK_HINT, f"locking hint {name} is not admitted", node)
+        elif name not in PLAN_HINTS:
+            reading.refuse(Code.SQL_HINT, f"hint {name} is not admitted", node)
+
+
+def _check_type(node: exp.DataType, reading: TreeReading) -> None:
+    refused = ("GEOGRAPHY", "GEOMETRY", "HIERARCHYID", "VARIANT")
+    if node.this in (exp.DataType.Type.USERDEFINED, exp.DataType.Type.UNKNOWN) or (
+        getattr(node.this, "name", str(node.this)) in refused
+    ):
+        reading.refuse(Code.SQL_USER_TYPE, f"type {node.sql('tsql')} is not a plain system type", node)
+
+
+def _check_order(tree: exp.Expression, reading: TreeReading) -> None:
+    """ORDER BY of a query, derived table or CTE needs TOP or OFFSET; in FOR XML it orders the text."""
+    for query in tree.find_all(exp.Select, exp.Union, exp.Except, exp.Intersect):
+        limited = query.args.get("limit") or query.args.get("offset") or query.args.get("for_")
+        if query.args.get("order") and not limited:
+            reading.refuse(Code.SQL_ORDER_BY, "ORDER BY without TOP or OFFSET", query.args["order"])
+
+
+def _check_choices(tree: exp.Expression, reading: TreeReading) -> None:
+    """Refuse choices among rows that no ordering decides."""
+    for query in tree.find_all(exp.Select):
+        limit = query.args.get("limit")
+        if limit and not query.args.get("order") and not _takes_all(limit) and not _only_exists(query):
+            reading.refuse(Code.SQL_NONDETERMINISTIC, "TOP without ORDER BY chooses any rows", query)
+        rows = query.args.get("from_") and not query.args.get("order")
+        if rows and isinstance(query.args.get("for_"), exp.ForClause):
+            reading.refuse(Code.SQL_NONDETERMINISTIC, "FOR XML or JSON without ORDER BY has any order", query)
+    for window in tree.find_all(exp.Window):
+        order = window.args.get("order")
+        for ordered in order.expressions if order else ():
+            if not ordered.find(exp.Column):
+                reading.refuse(Code.SQL_NONDETERMINISTIC, "a window is ordered by a constant", window)
+    for aggregate in tree.find_all(exp.GroupConcat):
+        if not isinstance(aggregate.this, exp.Order) and not isinstance(aggregate.parent, exp.WithinGroup):
+            reading.refuse(
+                Code.SQL_NONDETERMINISTIC, "STRING_AGG without WITHIN GROUP has any order", aggregate
+            )
+
+
+def _takes_all(limit: exp.Expression) -> bool:
+    options = limit.args.get("limit_options")
+    percent = bool(options and options.args.get("percent"))
+    value = limit.args.get("expression") or limit.args.get("count")
+    number = value.this if isinstance(value, exp.Paren) else value
+    return percent and isinstance(number, exp.Literal) and number.name == "100"
+
+
+def _only_exists(query: exp.Select) -> bool:
+    return isinstance(query.parent, exp.Exists) or isinstance(
+        getattr(query.parent, "parent", None), exp.Exists
+    )
+
+
+def _collect(node: exp.Expression, ctes: tuple[str, ...], reading: TreeReading, *, top: bool = False) -> None:
+    """Collect the relations below `node`, where `ctes` are the common table expressions in scope."""
+    clause = node.args.get("with_")
+    if isinstance(clause, exp.With):
+        if not top:
+            reading.refuse(Code.SQL_NESTED_WITH, "WITH stands inside a subquery", clause)
+        for cte in clause.expressions:
+            ctes = (*ctes, cte.alias)
+            _collect(cte.this, ctes, reading)
+    if isinstance(node, exp.Table):
+        _collect_table(node, ctes, reading)
+    for name, child in _children(node):
+        if name != "with_":
+            # A set expression and parentheses around it keep the statement's WITH at its leftmost query.
+            leftmost = top and name == "this" and isinstance(node, (exp.SetOperation, exp.Subquery))
+            _collect(child, ctes, reading, top=leftmost)
+
+
+def _children(node: exp.Expression) -> Iterator[tuple[str, exp.Expression]]:
+    for name, value in node.args.items():
+        for child in value if isinstance(value, list) else (value,):
+            if isinstance(child, exp.Expression):
+                yield name, child
+
+
+def _collect_table(table: exp.Table, ctes: tuple[str, ...], reading: TreeReading) -> None:
+    if isinstance(table.this, exp.Func):
+        _collect_function(table, reading)
+        return
+    parts = _name_parts(table)
+    if len(parts) == 1:
+        if parts[0] not in ctes:
+            reading.refuse(Code.SQL_ONE_PART_NAME, f"{parts[0]} has no schema", table)
+        return
+    reading.reads.append(NameRead(parts, function=False, near=table))
+
+
+def _collect_function(table: exp.Table, reading: TreeReading) -> None:
+    name = table.this.name or table.this.key
+    if not table.args.get("db"):
+        if name.upper() not in TABLE_FUNCTIONS and not isinstance(table.this, exp.GenerateSeries):
+            reading.refuse(Code.SQL_FUNCTION, f"{name} is not on the list of rowset functions", table)
+        return
+    parts = (*(part for part in (table.catalog, table.db) if part), name)
+    reading.reads.append(NameRead(parts, function=True, near=table))
+
+
+def _name_parts(table: exp.Table) -> tuple[str, ...]:
+    """Return the parts as written; an omitted schema is an empty part."""
+    parts: list[str] = []
+    for part in (table.args.get("catalog"), table.args.get("db"), table.this):
+        if part is None:
+            continue
+        parts += _flatten(part)
+    return tuple(parts)
+
+
+def _flatten(part: Any) -> list[str]:
+    if isinstance(part, exp.Dot):
+        return [*_flatten(part.this), *_flatten(part.expression)]
+    return [part.name if isinstance(part, exp.Expression) else str(part)]
+
+
+def is_system_schema(name: str) -> bool:
+    """Tell whether a schema holds the server's own catalog."""
+    return name.upper() in _SYSTEM_SCHEMAS

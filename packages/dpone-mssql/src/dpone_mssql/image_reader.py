@@ -1,0 +1,99 @@
+"""Bulk reading of images as Arrow: the one module that holds the ODBC-to-Arrow reader."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, assert_never
+
+import arrow_odbc
+import pyarrow as pa
+
+from dpone_contracts.errors import DponeError
+from dpone_contracts.ports.image_reader import ImageBatch
+from dpone_contracts.row_encoding import FieldKind
+from dpone_mssql.literals import local_name
+from dpone_mssql.names import key_columns, schema_columns
+from dpone_mssql.rowtext import row_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dpone_contracts.plan_bundle import PlanTarget
+    from dpone_contracts.plans import OperationPlan
+    from dpone_contracts.relations import SqlRelation
+    from dpone_mssql.columns import Column
+    from dpone_mssql.connection import SqlServerConfig
+
+MAX_VALUE_BYTES = 64 * 1024
+"""The longest value of a (max) type that is read, in bytes; a longer one is an error, never cut."""
+
+
+class MssqlImageReader:
+    """`ImageReader` over ODBC; memory is bounded by one batch."""
+
+    def __init__(self, config: SqlServerConfig) -> None:
+        self._config = config
+
+    def batches(
+        self, plan: OperationPlan, target: PlanTarget, image: SqlRelation, rows_per_batch: int
+    ) -> Iterator[ImageBatch]:
+        """Stream all rows in the order of `dpone_row_v1`; each batch but the last has `rows_per_batch` rows."""
+        columns, key = schema_columns(target), key_columns(plan, target)
+        reader = self._open(image_query(image, columns, key), columns, rows_per_batch)
+        first = 0
+        for data in reader:
+            yield ImageBatch(first_row=first, row_count=data.num_rows, data=data)
+            first += data.num_rows
+
+    def _open(self, query: str, columns: Sequence[Column], rows_per_batch: int) -> Any:
+        try:
+            reader = arrow_odbc.read_arrow_batches_from_odbc(
+                query=query,
+                connection_string=self._config.connection_string,
+                batch_size=rows_per_batch,
+                login_timeout_sec=self._config.login_timeout_seconds,
+                query_timeout_sec=self._config.statement_timeout_seconds,
+                max_text_size=MAX_VALUE_BYTES,
+                max_binary_size=MAX_VALUE_BYTES,
+                schema=pa.schema([pa.field(c.name, arrow_type(c), c.nullable) for c in columns]),
+            )
+        except arrow_odbc.Error:
+            # From None: the driver's text may hold values.
+            raise DponeError("DPONE_MSSQL_READ_FAILED", "the image can't be read", {}) from None
+        if reader is None:
+            raise DponeError("DPONE_MSSQL_READ_FAILED", "the image's query gave no result set", {})
+        return reader
+
+
+def image_query(image: SqlRelation, columns: Sequence[Column], key: Sequence[Column]) -> str:
+    """Write the ordered SELECT; a uniqueidentifier travels as its lower-case text."""
+    values = ", ".join(_value(column) for column in columns)
+    return f"SELECT {values} FROM {local_name(image)} AS r ORDER BY {row_order(key, 'r')}"
+
+
+def _value(column: Column) -> str:
+    value = f"r.{column.quoted}"
+    if column.field.kind is FieldKind.UUID:
+        value = f"LOWER(CONVERT(char(36), {value}))"
+    return f"{value} AS {column.quoted}"
+
+
+def arrow_type(column: Column) -> pa.DataType:
+    """Return the exact Arrow type of a column; datetime2 in microseconds, uniqueidentifier as text."""
+    kind = column.field
+    match kind.kind:
+        case FieldKind.BIT:
+            return pa.bool_()
+        case FieldKind.INTEGER:
+            return {8: pa.uint8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[kind.bits]
+        case FieldKind.DECIMAL:
+            return pa.decimal128(kind.precision, kind.scale)
+        case FieldKind.DATE:
+            return pa.date32()
+        case FieldKind.DATETIME:
+            return pa.timestamp("us")
+        case FieldKind.UUID | FieldKind.TEXT:
+            return pa.string()
+        case FieldKind.BINARY:
+            return pa.binary()
+        case _ as never:
+            assert_never(never)

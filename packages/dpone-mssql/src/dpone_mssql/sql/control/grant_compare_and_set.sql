@@ -1,0 +1,2 @@
+GRANT SELECT, INSERT, UPDATE ON {{control}}.{{table}} TO {{runtime}};
+GO

@@ -1,0 +1,2 @@
+GRANT SELECT, INSERT ON {{control}}.{{table}} TO {{runtime}};
+GO

@@ -1,0 +1,4 @@
+CREATE TABLE {{relation}} (
+    {{columns}},
+    CONSTRAINT {{constraint}} PRIMARY KEY CLUSTERED ({{key}})
+);

@@ -1,0 +1,158 @@
+"""Builds the services of a run from settings; every vendor module is imported when it is first needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpone.application.services import Services
+from dpone.composition.clock import SystemClock
+
+if TYPE_CHECKING:
+    from dpone_contracts.ports.attempt_observer import AttemptObserver
+    from dpone_contracts.ports.attestor import Attestor
+    from dpone_contracts.ports.guard import ActivationGuard
+    from dpone_contracts.policies import SealPolicy
+    from dpone_contracts.ports.progress import Progress
+    from dpone_dbt_proof.model_build import DbtModelBuild
+    from dpone_mssql.connection import SqlServerConfig
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeSettings:
+    """How a worker reaches its engines; limits come from the deadline policy, in seconds unless named otherwise.
+
+    `mssql_dsn` is an ODBC connection string and `clickhouse_dsn` an HTTP URL, both with credentials and never shown;
+    `object_store` a `file:` URL; `project` the author's dbt project, `manifest` that of its compile, `work` a private
+    directory.
+    """
+
+    mssql_dsn: str = field(repr=False)
+    clickhouse_dsn: str = field(repr=False)
+    object_store: str
+    artifact_prefix: str
+    project: Path
+    manifest: Path
+    work: Path
+    model_schema: str
+    login_timeout_seconds: int
+    lock_timeout_milliseconds: int
+    statement_timeout_seconds: int
+    seal_policy: SealPolicy
+    disk_reserve_bytes: int
+    policies_from_plan: bool = False
+
+    @property
+    def sql_server(self) -> SqlServerConfig:
+        """Connection and limits of the SQL Server adapter."""
+        from dpone_mssql.connection import SqlServerConfig  # noqa: PLC0415 - lazy by design
+
+        return SqlServerConfig(
+            self.mssql_dsn,
+            self.login_timeout_seconds,
+            self.lock_timeout_milliseconds,
+            self.statement_timeout_seconds,
+        )
+
+
+def odbc_fields(connection_string: str) -> dict[str, str]:
+    """The keywords of an ODBC connection string, upper-case; values in braces lose them, `}}` inside means `}`."""
+    found: dict[str, str] = {}
+    rest = connection_string
+    while "=" in rest:
+        keyword, rest = rest.split("=", 1)
+        if rest.startswith("{"):
+            end = _closing_brace(rest)
+            value, rest = rest[1:end].replace("}}", "}"), rest[end + 1 :].removeprefix(";")
+        else:
+            value, _, rest = rest.partition(";")
+        found[keyword.strip().upper()] = value
+    return found
+
+
+def _closing_brace(text: str) -> int:
+    position = 1
+    while position < len(text):
+        if text[position] == "}":
+            if text[position : position + 2] != "}}":
+                return position
+            position += 1
+        position += 1
+    return len(text)
+
+
+def build_services(
+    settings: RuntimeSettings,
+    guard: ActivationGuard,
+    observer: AttemptObserver,
+    attestor: Attestor,
+    progress: Progress,
+) -> Services:
+    """Compose all adapters; nothing is connected to before its first use."""
+    from dpone_clickhouse.connection import Connection, Endpoint  # noqa: PLC0415 - lazy by design
+    from dpone_clickhouse.publisher import ClickHousePublisher  # noqa: PLC0415
+    from dpone_mssql.activation import MssqlActivationStore  # noqa: PLC0415
+    from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415
+    from dpone_mssql.documents import MssqlDocumentStore  # noqa: PLC0415
+    from dpone_mssql.image_reader import MssqlImageReader  # noqa: PLC0415
+    from dpone_mssql.scope_mutation import MssqlScopeMutation  # noqa: PLC0415
+    from dpone_mssql.state import MssqlRefreshState  # noqa: PLC0415
+    from dpone_seal.create_only import CreateOnlyStore  # noqa: PLC0415
+    from dpone_seal.encryption import StoreEncrypted  # noqa: PLC0415
+    from dpone_seal.local_objects import LocalObjects  # noqa: PLC0415
+    from dpone_seal.parquet_chunks import ParquetChunkEncoder  # noqa: PLC0415
+
+    config, names = settings.sql_server, ControlNames()
+    endpoint = Endpoint.from_dsn(
+        settings.clickhouse_dsn,
+        connect_timeout=settings.login_timeout_seconds,
+        statement_timeout=settings.statement_timeout_seconds,
+    )
+    store = LocalObjects(Path(settings.object_store.removeprefix("file://")))
+    return Services(
+        clock=SystemClock(),
+        guard=guard,
+        activations=MssqlActivationStore(config, names),
+        state=MssqlRefreshState(config, names),
+        documents=MssqlDocumentStore(config, names),
+        mutation=MssqlScopeMutation(config, names),
+        build=_model_build(settings),
+        images=MssqlImageReader(config),
+        encoder=ParquetChunkEncoder.of(settings.seal_policy),
+        artifacts=CreateOnlyStore(store, settings.artifact_prefix, StoreEncrypted()),
+        publisher=ClickHousePublisher(
+            Connection(endpoint),
+            disk_reserve_bytes=settings.disk_reserve_bytes,
+            policies_from_plan=settings.policies_from_plan,
+        ),
+        observer=observer,
+        attestor=attestor,
+        progress=progress,
+    )
+
+
+def _model_build(settings: RuntimeSettings) -> DbtModelBuild:
+    from dpone_dbt_proof.manifest import load_manifest  # noqa: PLC0415 - lazy by design
+    from dpone_dbt_proof.model_build import DbtModelBuild  # noqa: PLC0415
+    from dpone_dbt_proof.platform_project import AuthorProject, SqlServerConnection  # noqa: PLC0415
+
+    fields = odbc_fields(settings.mssql_dsn)
+    server, _, port = fields["SERVER"].partition(",")
+    return DbtModelBuild(
+        AuthorProject.load(settings.project),
+        load_manifest(settings.manifest),
+        SqlServerConnection(
+            driver=fields["DRIVER"],
+            server=server,
+            port=int(fields.get("PORT") or port or 1433),
+            database=fields["DATABASE"],
+            schema=settings.model_schema,
+            user=fields["UID"],
+            encrypt=fields.get("ENCRYPT", "yes").lower() in {"yes", "true", "mandatory", "strict"},
+            trust_certificate=fields.get("TRUSTSERVERCERTIFICATE", "no").lower() in {"yes", "true"},
+            login_timeout_seconds=settings.login_timeout_seconds,
+        ),
+        lambda: fields["PWD"],
+        settings.work,
+    )
