@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.engine
 
 KEY = f"{PREFIX}/chunk"
-NO_POLICY = StorePolicy(server_side_encryption=None, kms_key_id=None, locked_until=None)
+UNTIL = dt.datetime(2099, 1, 1, tzinfo=dt.UTC)
+METADATA_ONLY = StorePolicy(None, None, retain_until=UNTIL, object_lock=False)
 STARTUP_SECONDS = 60
 
 
@@ -123,7 +124,7 @@ def bucket(system: S3FileSystem, *, versioned: bool = True, lockable: bool = Fal
 @pytest.fixture
 def objects(connection: S3Connection) -> S3Objects:
     system = connection.open()
-    return S3Objects(system, bucket(system), NO_POLICY)
+    return S3Objects(system, bucket(system), METADATA_ONLY)
 
 
 @pytest.fixture
@@ -137,14 +138,20 @@ class TestS3Store(ArtifactStoreSuite):
 
 def test_a_bucket_without_versioning_is_refused(connection: S3Connection) -> None:
     system = connection.open()
-    unversioned = S3Objects(system, bucket(system, versioned=False), NO_POLICY)
+    unversioned = S3Objects(system, bucket(system, versioned=False), METADATA_ONLY)
     with pytest.raises(DponeError, match=r"DPONE_ARTIFACT_STORE_(UNFIT|UNAVAILABLE)"):
         CreateOnlyStore(unversioned, PREFIX, StoreEncrypted()).probe()
 
 
 def test_an_object_overwritten_behind_our_back_is_seen(objects: S3Objects, store: CreateOnlyStore) -> None:
     first = created(store, KEY, b"ours")
-    objects.system.call_s3("put_object", Bucket=objects.bucket, Key=KEY, Body=b"theirs")
+    foreign = {
+        "Bucket": objects.bucket,
+        "Key": KEY,
+        "Body": b"theirs",
+        "Metadata": objects.policy.request()["Metadata"],
+    }
+    objects.system.call_s3("put_object", **foreign)
     again = store.create(KEY, b"ours", digest(b"ours"))
     assert isinstance(again, NotApplied)
     assert again.reason.code == "DPONE_ARTIFACT_CONFLICT"
@@ -154,14 +161,31 @@ def test_an_object_overwritten_behind_our_back_is_seen(objects: S3Objects, store
 
 def test_an_object_lock_is_asked_for_and_asserted(connection: S3Connection) -> None:
     system = connection.open()
-    until = dt.datetime(2099, 1, 1, tzinfo=dt.UTC)
-    locked = S3Objects(system, bucket(system, lockable=True), replace(NO_POLICY, locked_until=until))
+    policy = replace(METADATA_ONLY, object_lock=True)
+    locked = S3Objects(system, bucket(system, lockable=True), policy)
     stored = created(CreateOnlyStore(locked, PREFIX, StoreEncrypted()), KEY, b"kept")
     with pytest.raises(PermissionError):
         system.call_s3("delete_object", Bucket=locked.bucket, Key=KEY, VersionId=stored.version)
-    longer = replace(locked, policy=replace(NO_POLICY, locked_until=until.replace(year=2100)))
+    longer = replace(locked, policy=replace(policy, retain_until=UNTIL.replace(year=2100)))
     with pytest.raises(DponeError, match="DPONE_ARTIFACT_STORE_UNFIT: an object lacks object lock"):
         longer.head(KEY)
+
+
+def test_without_a_lock_retention_stands_in_the_metadata(objects: S3Objects, store: CreateOnlyStore) -> None:
+    created(store, KEY, b"kept")
+    answer = objects.system.call_s3("head_object", Bucket=objects.bucket, Key=KEY)
+    assert answer["Metadata"] == {"dpone-retain-until": "2099-01-01T00:00:00+00:00"}
+
+
+def test_an_object_that_the_store_did_not_encrypt_is_refused(
+    objects: S3Objects, store: CreateOnlyStore
+) -> None:
+    created(store, KEY, b"plain")
+    strict = replace(
+        objects, policy=replace(objects.policy, server_side_encryption="aws:kms", kms_key_id="key-1")
+    )
+    with pytest.raises(DponeError, match="an object lacks server-side encryption, KMS key"):
+        CreateOnlyStore(strict, PREFIX, StoreEncrypted()).stat(KEY)
 
 
 def test_wrong_credentials_are_a_refusal_without_trace(connection: S3Connection, objects: S3Objects) -> None:
@@ -177,7 +201,7 @@ def test_wrong_credentials_are_a_refusal_without_trace(connection: S3Connection,
 def test_a_store_that_is_not_there_was_sent_nothing(connection: S3Connection) -> None:
     (port,) = free_ports(1)
     absent = replace(connection, endpoint_url=f"http://127.0.0.1:{port}")
-    store = CreateOnlyStore(S3Objects(absent.open(), "bucket", NO_POLICY), PREFIX, StoreEncrypted())
+    store = CreateOnlyStore(S3Objects(absent.open(), "bucket", METADATA_ONLY), PREFIX, StoreEncrypted())
     result = store.create(KEY, b"1", digest(b"1"))
     assert isinstance(result, NotApplied)
     assert result.reason.code == "DPONE_ARTIFACT_STORE_UNAVAILABLE"
