@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, assert_never
 
 import typer
+
 from dpone_contracts.canonical import show_path
 from dpone_contracts.document import Fault, Inadmissible, Refused, Valid, document_class, load_document
 from dpone_contracts.json_schemas import INDEX_NAME, file_name, schema_files
