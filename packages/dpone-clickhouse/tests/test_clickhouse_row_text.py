@@ -36,7 +36,7 @@ def _column(name: str, source_type: str, *, nullable: bool) -> TargetColumn:
 def _literal(value: RowValue, target_type: str) -> str:
     if value is None:
         return f"CAST(NULL, '{target_type}')".replace("'UTC'", "\\'UTC\\'")
-    text = "".join(f"\\x{byte:02x}" for byte in str(value).encode())
+    text = "".join(f"\\x{byte:02x}" for byte in (value if isinstance(value, bytes) else str(value).encode()))
     bare = target_type.removeprefix("Nullable(")
     if isinstance(value, bool):
         return f"CAST({int(value)}, '{target_type}')"
