@@ -189,7 +189,7 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     running.stop()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def endpoint(engine: Any) -> Endpoint:
     """The engine's endpoint, from its DSN."""
     return Endpoint.from_dsn(engine.dsn, connect_timeout=10, statement_timeout=120)
@@ -215,6 +215,14 @@ def case(engine: Any, endpoint: Endpoint) -> Iterator[Case]:
     client.command(f"DROP DATABASE {database} SYNC")
     connection.close()
     client.close()
+
+
+@pytest.fixture(scope="session")
+def connection(endpoint: Endpoint) -> Iterator[Connection]:
+    """A connection of the adapter's own."""
+    connection = Connection(endpoint)
+    yield connection
+    connection.close()
 
 
 @pytest.fixture
