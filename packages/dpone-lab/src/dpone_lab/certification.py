@@ -43,6 +43,9 @@ def unverified_route(
             "source_connector_version": "0.74.0",
             "toolchain_sha256": proofs.models[0].definition.toolchain_sha256,
         },
+        "effective_from": FROM,
+        "expires_at": UNTIL,
+        "tested_at": FROM,
         "status": "UNVERIFIED",
     }
     word = attestor.attest(canonical_bytes(fields))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from dpone_contracts.identity import DISPOSABLE_ENVIRONMENT
 from dpone_contracts.plan_bundle import ArtifactAuthority, ResourcePolicy
 from dpone_contracts.policies import (
     DeadlinePolicy,
@@ -16,7 +17,7 @@ from dpone_lab.certification import lab_digest
 
 MIB: Final = 1024 * 1024
 GIB: Final = 1024 * MIB
-ENVIRONMENT: Final = "lab"
+ENVIRONMENT: Final = DISPOSABLE_ENVIRONMENT
 WORKFLOW: Final = "flight_events"
 PROFILE: Final = "mssql_to_clickhouse_mart"
 ARTIFACT_PREFIX: Final = "sealed"
