@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -23,6 +22,9 @@ from dpone_contracts.identity import recovery_plan_digest
 from dpone_contracts.plan_bundle import artifact_authority_digest
 from dpone_contracts.receipts import baseline_generation_id
 from dpone_contracts.registry import DOCUMENTS, PUBLISHED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 VECTORS = Path(__file__).parent / "vectors" / "published-0.74"
 INDEX: dict[str, Any] = json.loads((VECTORS / "index.json").read_bytes())
@@ -46,7 +48,7 @@ def named(entries: list[dict[str, Any]]) -> list[Any]:
 
 
 def read(entry: dict[str, Any]) -> bytes:
-    return (VECTORS / entry["file"]).read_bytes()
+    return VECTORS.joinpath(entry["file"]).read_bytes()
 
 
 def plain(name: str) -> dict[str, Any]:
@@ -64,7 +66,7 @@ def test_the_contract_has_22_documents_with_the_published_digest_fields() -> Non
 def test_a_schema_id_leads_to_the_class_that_has_it(schema: str) -> None:
     kind = document_class(schema)
     assert kind is not None
-    assert kind.SCHEMA == schema
+    assert schema == kind.SCHEMA
     assert kind.DIGEST_FIELD in kind.model_fields
 
 
@@ -73,7 +75,7 @@ def test_a_valid_document_loads_with_the_digest_of_the_index(entry: dict[str, An
     loaded = load_document(read(entry))
     assert isinstance(loaded, Valid), getattr(loaded, "faults", None)
     assert loaded.document.digest == entry["digest"]
-    assert loaded.document.SCHEMA == entry["schema"]
+    assert entry["schema"] == loaded.document.SCHEMA
     assert loaded.received == read(entry)
 
 

@@ -9,7 +9,6 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from dpone_contracts.errors import DponeError
-
 from dpone_lab import independent_check
 from dpone_lab.deployment import Deployment, deploy
 from dpone_lab.fixture import day_start, days_with_events
@@ -53,7 +52,9 @@ def parse_day(text: str) -> date:
     first, last = days_with_events()
     if not first <= day <= last:
         raise DponeError(
-            "DPONE_LAB_DAY_WITHOUT_EVENTS", f"{day} has no events", {"first_day": str(first), "last_day": str(last)}
+            "DPONE_LAB_DAY_WITHOUT_EVENTS",
+            f"{day} has no events",
+            {"first_day": str(first), "last_day": str(last)},
         )
     return day
 
@@ -62,14 +63,16 @@ def run_demo(lab: LabProfile, day: date, evidence: Path | None, timeline: Timeli
     """Run both days and return the report; its `verdict` is the independent check's, over both."""
     deployment = deploy(lab, day, timeline.step)
     engines = deployment.engines()
-    pods = PodRegistry(deployment.platform_directory)
+    pods = PodRegistry(deployment.settings.pods)
     runs, comparisons = [], []
     for number, scope_day in enumerate((day, day + timedelta(days=1))):
         with timeline.step(f"snapshot before {scope_day}"):
             before = independent_check.take_snapshot(engines)
         with timeline.step(f"activate {scope_day}"):
             deployment_id, plan_bundle = deployment.activate(scope_day)
-        run = _Run(deployment, pods, timeline, deployment_id, plan_bundle, f"manual__{scope_day}T00:00:00+00:00")
+        run = _Run(
+            deployment, pods, timeline, deployment_id, plan_bundle, f"manual__{scope_day}T00:00:00+00:00"
+        )
         with timeline.step(f"refresh {scope_day}"):
             runs.append(run.through(kill=number == 1) | {"day": str(scope_day)})
         with timeline.step(f"independent check of {scope_day}"):
@@ -82,7 +85,6 @@ def run_demo(lab: LabProfile, day: date, evidence: Path | None, timeline: Timeli
     return {
         "schema": REPORT_SCHEMA,
         "profile": "disposable lab; evidence is UNVERIFIED for production",
-        "engines": deployment.engine_versions(),
         "days": [str(day), str(day + timedelta(days=1))],
         "steps": timeline.steps,
         "runs": runs,
@@ -157,7 +159,9 @@ def _stages(end: WorkerEnd) -> list[dict[str, Any]]:
         if event["event"] != "stage":
             continue
         if event["state"] == "started":
-            stages.append({"stage": event["stage"], "model": event["model"], "began": event["at"], "seconds": None})
+            stages.append(
+                {"stage": event["stage"], "model": event["model"], "began": event["at"], "seconds": None}
+            )
         else:
             stages[-1]["seconds"] = round(event["at"] - stages[-1]["began"], 3)
     return [{name: value for name, value in stage.items() if name != "began"} for stage in stages]

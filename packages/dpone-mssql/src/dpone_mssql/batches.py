@@ -46,8 +46,8 @@ class Statements:
     """The named statements of one template file, rendered for one store: `-- name: lock_guard` starts each."""
 
     def __init__(self, name: str, **filled: str) -> None:
-        pieces = _NAMED.split(render(name, **filled))
-        self._found = dict(
+        pieces: list[str] = _NAMED.split(render(name, **filled))
+        self._found: dict[str, str] = dict(
             zip(pieces[1::2], (text.strip().rstrip(";") for text in pieces[2::2]), strict=True)
         )
 

@@ -26,7 +26,7 @@ _FIXED = {
     "date": ("date", 3, 10, 0),
     "uniqueidentifier": ("uniqueidentifier", 16, 0, 0),
 }
-_SIZED = re.compile(r"(decimal|datetime2|n?varchar)\((max|\d+)(?:,(\d+))?\)")
+_SIZED = re.compile(r"(decimal|datetime2|n?varchar|varbinary)\((max|\d+)(?:,(\d+))?\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def same_bytes(columns: Sequence[Column]) -> str:
 
 def _same(column: Column) -> str:
     target, source = f"t.{column.quoted}", f"s.{column.quoted}"
-    if column.field.kind is FieldKind.TEXT:
+    if column.field.kind in (FieldKind.TEXT, FieldKind.BINARY):
         # Binary comparison ignores trailing zero bytes: the lengths are compared as well.
         equal = (
             f"(CONVERT(varbinary(max), {target}) = CONVERT(varbinary(max), {source})"

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from dpone_mssql.columns import Column
     from dpone_mssql.connection import SqlServerConfig
 
-MAX_TEXT_BYTES = 64 * 1024
-"""The longest nvarchar(max) or varchar(max) value that is read, in bytes; a longer one is an error, never cut."""
+MAX_VALUE_BYTES = 64 * 1024
+"""The longest value of a (max) type that is read, in bytes; a longer one is an error, never cut."""
 
 
 class MssqlImageReader:
@@ -52,7 +52,8 @@ class MssqlImageReader:
                 batch_size=rows_per_batch,
                 login_timeout_sec=self._config.login_timeout_seconds,
                 query_timeout_sec=self._config.statement_timeout_seconds,
-                max_text_size=MAX_TEXT_BYTES,
+                max_text_size=MAX_VALUE_BYTES,
+                max_binary_size=MAX_VALUE_BYTES,
                 schema=pa.schema([pa.field(c.name, arrow_type(c), c.nullable) for c in columns]),
             )
         except arrow_odbc.Error:
@@ -92,5 +93,7 @@ def arrow_type(column: Column) -> pa.DataType:
             return pa.timestamp("us")
         case FieldKind.UUID | FieldKind.TEXT:
             return pa.string()
+        case FieldKind.BINARY:
+            return pa.binary()
         case _ as never:
             assert_never(never)

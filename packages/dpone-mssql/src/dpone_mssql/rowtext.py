@@ -31,6 +31,8 @@ def field_text(column: Column, expression: str) -> str:
         case FieldKind.TEXT:
             utf8 = f"CONVERT(varchar(max), {expression} COLLATE {UTF8})"
             return f"CONVERT(varchar(20), DATALENGTH({utf8})) + ':' + {utf8}"
+        case FieldKind.BINARY:
+            return f"CONVERT(varchar(max), {expression}, 2)"
         case _ as never:
             assert_never(never)
 

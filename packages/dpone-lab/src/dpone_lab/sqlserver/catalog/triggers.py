@@ -46,10 +46,16 @@ class DatabaseTrigger:
 def database_triggers(connection: psycopg.Connection[Any], event_type: str) -> tuple[DatabaseTrigger, ...]:
     """Return the enabled database triggers that an event such as ``ALTER_TABLE`` fires, oldest first."""
     rows = connection.execute(
-        "SELECT definition, events FROM _lab.triggers WHERE parent_class = 0 AND NOT is_disabled ORDER BY object_id"
+        "SELECT t.definition, t.events, l.name, l.principal_id, u.name, u.principal_id,"
+        " coalesce(u.default_schema, 'dbo'), _lab.is_sysadmin(l.principal_id) FROM _lab.triggers t"
+        " JOIN _lab.logins l ON l.principal_id = t.creator_login_id"
+        " JOIN _lab.users u ON u.principal_id = t.creator_user_id"
+        " WHERE t.parent_class = 0 AND NOT t.is_disabled ORDER BY t.object_id"
     ).fetchall()
     return tuple(
-        _parsed(text) for text, events in rows if any(_covers(event, event_type) for event in events)
+        _parsed(row[0], Principal(row[2], row[3], row[4], row[5], row[6], is_sysadmin=row[7]))
+        for row in rows
+        if any(_covers(event, event_type) for event in row[1])
     )
 
 

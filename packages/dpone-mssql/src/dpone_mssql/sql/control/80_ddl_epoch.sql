@@ -20,14 +20,13 @@ CREATE TABLE {{control}}.[ddl_coverage] (
 );
 GO
 -- Fires inside the transaction of the DDL. dbt's temp relations and test views are other objects and pass.
-CREATE TRIGGER [dpone_ddl_epoch] ON DATABASE WITH EXECUTE AS SELF FOR DDL_DATABASE_LEVEL_EVENTS
+CREATE TRIGGER [dpone_ddl_epoch] ON DATABASE WITH EXECUTE AS 'dbo' FOR DDL_DATABASE_LEVEL_EVENTS
 AS
 BEGIN
     SET NOCOUNT ON;
-    DECLARE @event xml = EVENTDATA();
-    DECLARE @schema nvarchar(128) = @event.value('(/EVENT_INSTANCE/SchemaName)[1]', 'nvarchar(128)');
-    DECLARE @object nvarchar(128) = @event.value('(/EVENT_INSTANCE/ObjectName)[1]', 'nvarchar(128)');
-    DECLARE @parent nvarchar(128) = @event.value('(/EVENT_INSTANCE/TargetObjectName)[1]', 'nvarchar(128)');
+    DECLARE @schema nvarchar(128) = EVENTDATA().value('(/EVENT_INSTANCE/SchemaName)[1]', 'nvarchar(128)');
+    DECLARE @object nvarchar(128) = EVENTDATA().value('(/EVENT_INSTANCE/ObjectName)[1]', 'nvarchar(128)');
+    DECLARE @parent nvarchar(128) = EVENTDATA().value('(/EVENT_INSTANCE/TargetObjectName)[1]', 'nvarchar(128)');
     DECLARE @freeze int;
     IF NOT EXISTS (
         SELECT 1 FROM {{control}}.[ddl_coverage] AS c

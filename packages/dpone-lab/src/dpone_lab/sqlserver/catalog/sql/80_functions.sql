@@ -105,7 +105,7 @@ create function sys.objectproperty(object_id integer, property text) returns int
         when 'istable' then (o.type = 'U')::integer when 'isusertable' then (o.type = 'U')::integer
         when 'isview' then (o.type = 'V')::integer when 'isprocedure' then (o.type = 'P ')::integer
         when 'istrigger' then (o.type = 'TR')::integer when 'isprimarykey' then (o.type = 'PK')::integer
-        when 'ismsshipped' then 0 when 'ownerid' then _lab.owner_of(o.schema_oid)
+        when 'ismsshipped' then 0 when 'isencrypted' then 0 when 'ownerid' then _lab.owner_of(o.schema_oid)
         when 'schemaid' then _lab.public_schema_id(o.schema_name, o.schema_oid)
         when 'tablehasidentity' then exists (select from _lab.columns c where c.object_id = $1 and c.is_identity)::integer
         when 'tablehasprimarykey' then exists (select from _lab.indexes i where i.object_id = $1 and i.is_primary_key)::integer
@@ -220,9 +220,9 @@ end;
 
 create function sys.serverproperty(property text) returns sys."nvarchar(128)" language sql stable return
     case lower($1)
-        when 'productversion' then '16.0.4000.0' when 'productmajorversion' then '16' when 'productlevel' then 'RTM'
+        when 'productversion' then '16.0.1000.6' when 'productmajorversion' then '16' when 'productlevel' then 'RTM'
         when 'edition' then 'Developer Edition (64-bit)' when 'engineedition' then '3'
-        when 'servername' then 'dpone-lab' when 'machinename' then 'dpone-lab' when 'instancename' then null
+        when 'servername' then 'DPONE-LAB' when 'machinename' then 'DPONE-LAB' when 'instancename' then null
         when 'collation' then _lab.collation() when 'ishadrenabled' then '0' when 'isclustered' then '0'
         when 'isintegratedsecurityonly' then '0'
     end;

@@ -1,0 +1,166 @@
+"""The disposable directory: what up makes, what down takes away, and what both refuse."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+from typer.testing import CliRunner
+
+from dpone_lab import odbc, profile
+from dpone_lab.cli import app
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place for a lab whose ClickHouse is somebody else's: only the SQL endpoint is started."""
+    monkeypatch.delenv(profile.MSSQL_VARIABLE, raising=False)
+    monkeypatch.delenv(profile.STORE_VARIABLE, raising=False)
+    monkeypatch.setenv(profile.CLICKHOUSE_VARIABLE, "http://elsewhere:8123/")
+    return tmp_path / "lab"
+
+
+def marker_of(dsn: str) -> str:
+    with closing(odbc.open_connection(dsn)) as connection:
+        query = (
+            "SELECT CONVERT(nvarchar(64), value) FROM sys.extended_properties WHERE class = 0 AND name = ?"
+        )
+<<<<<<< HEAD
+        return connection.execute(query, profile.MARKER_PROPERTY).fetchval()
+=======
+        return str(connection.execute(query, profile.MARKER_PROPERTY).fetchval())
+>>>>>>> wip/lab
+
+
+@pytest.mark.engine
+def test_up_starts_a_marked_database_and_down_leaves_nothing(directory: Path) -> None:
+    with profile.running_lab(directory) as lab:
+        assert marker_of(lab.mssql_dsn) == lab.marker
+        assert lab.clickhouse_dsn == "http://elsewhere:8123/"
+        assert lab.object_store == (directory / "objects").as_uri()
+        assert profile.read_profile(directory) == lab
+        assert (directory / profile.PROFILE_FILE).stat().st_mode & 0o077 == 0
+        (process,) = lab.processes
+        assert psutil.pid_exists(process.pid)
+        children = [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
+        assert children
+    assert not directory.exists()
+    assert not any(psutil.pid_exists(pid) for pid in [process.pid, *children])
+
+
+@pytest.mark.engine
+def test_the_commands_print_dsns_and_end_the_lab(directory: Path) -> None:
+    runner = CliRunner()
+    started = runner.invoke(app, ["up", "--directory", str(directory), "--format", "json"])
+    assert started.exit_code == 0, started.output
+    printed = json.loads(started.stdout)
+    assert marker_of(printed[profile.MSSQL_VARIABLE]) == printed["marker"]
+    again = runner.invoke(app, ["up", "--directory", str(directory)])
+    assert (again.exit_code, "already holds a lab" in again.output) == (1, True)
+    ended = runner.invoke(app, ["down", "--directory", str(directory)])
+    assert (ended.exit_code, "SQL Server endpoint" in ended.output) == (0, True)
+    assert not directory.exists()
+
+
+@pytest.mark.engine
+def test_two_labs_have_other_ports_passwords_and_markers(directory: Path, tmp_path: Path) -> None:
+    with profile.running_lab(directory) as one, profile.running_lab(tmp_path / "second") as other:
+        assert one.mssql_dsn != other.mssql_dsn
+        assert marker_of(one.mssql_dsn) != marker_of(other.mssql_dsn)
+
+
+def test_a_taken_port_is_refused_before_anything_is_made(directory: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(profile.LabError, match="is taken"):
+        profile.up(directory, mssql_port=taken.getsockname()[1])
+    assert not directory.exists()
+
+
+def test_up_refuses_a_directory_of_somebody_else_and_touches_nothing(directory: Path) -> None:
+    directory.mkdir()
+    (directory / "thesis.txt").write_text("mine")
+    with pytest.raises(profile.LabError, match="isn't a lab's"):
+        profile.up(directory)
+    with pytest.raises(profile.LabError, match="nothing was touched"):
+        profile.down(directory)
+    assert [path.name for path in directory.iterdir()] == ["thesis.txt"]
+
+
+def test_a_full_disk_is_one_clear_error(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profile, "_NEEDED_BYTES", 2**62)
+    with pytest.raises(profile.LabError, match="no space left"):
+        profile.up(directory)
+    assert not directory.exists()
+
+
+def test_an_engine_that_cannot_start_leaves_no_trace(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object) -> str:
+        raise profile.LabError("the lab's SQL Server endpoint did not start: broken")
+
+    monkeypatch.setattr(profile, "_start_mssql", fail)
+    with pytest.raises(profile.LabError, match="did not start"):
+        profile.up(directory)
+    assert not directory.exists()
+
+
+def stale(directory: Path, process: profile.LabProcess) -> None:
+    """Leave what a lab leaves that was killed with its machine."""
+    directory.mkdir()
+    (directory / profile.MARKER_FILE).write_text(profile.MARKER_TEXT)
+    fields = {
+        "directory": str(directory), "marker": "m", "mssql_dsn": "", "clickhouse_dsn": "", "object_store": "",
+        "odbc_driver": "", "processes": [{"name": process.name, "pid": process.pid, "started": process.started}],
+    }  # fmt: skip
+    (directory / profile.PROFILE_FILE).write_text(json.dumps(fields))
+
+
+def test_down_spares_a_process_that_took_the_pid_later(directory: Path) -> None:
+    stranger = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        began = psutil.Process(stranger.pid).create_time()
+        stale(directory, profile.LabProcess("SQL Server endpoint", stranger.pid, began - 100))
+        assert profile.down(directory) == []
+        assert not directory.exists()
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_down_ends_the_process_that_the_profile_names(directory: Path) -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    stale(directory, profile.LabProcess("ClickHouse", child.pid, psutil.Process(child.pid).create_time()))
+    (ended,) = profile.down(directory)
+    assert ended.pid == child.pid
+    assert not psutil.pid_exists(child.pid)
+    child.wait()
+
+
+def test_down_of_a_stale_directory_removes_it(directory: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    stale(directory, profile.LabProcess("ClickHouse", gone.pid, 1.0))
+    assert profile.down(directory) == []
+    assert not directory.exists()
+
+
+def test_down_without_a_lab_says_so(directory: Path) -> None:
+    result = CliRunner().invoke(app, ["down", "--directory", str(directory)])
+    assert result.exit_code == 1
+    assert "no lab here" in result.output
+
+
+def test_a_profile_is_private_to_its_owner(directory: Path) -> None:
+    path = directory.parent / "secret"
+    profile._write_private(path, "x")
+    assert path.stat().st_mode & 0o777 == 0o600
