@@ -134,7 +134,9 @@ class Bench:
         kinds = ("clickhouse_staging_bytes", "retained_generation_bytes", "shadow_bytes")
         return AdmittedOperation(
             operation_id="sha256:" + "0a" * 32,
-            attempt=AttemptBinding.model_construct(attempt_binding_sha256=digest),
+            attempt=AttemptBinding.model_construct(
+                attempt_binding_sha256=digest, workflow_execution_binding_sha256=digest
+            ),
             guard_resource_id="bench",
             reservation_id="bench",
             allocations=tuple((kind, kind, LIMIT) for kind in kinds),

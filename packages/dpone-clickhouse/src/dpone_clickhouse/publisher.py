@@ -324,7 +324,10 @@ class ClickHousePublisher:
 
 
 def _names(admitted: AdmittedOperation) -> AttemptNames:
-    return AttemptNames(admitted.operation_id, admitted.attempt.attempt_binding_sha256)
+    attempt = admitted.attempt
+    return AttemptNames(
+        admitted.operation_id, attempt.attempt_binding_sha256, attempt.workflow_execution_binding_sha256
+    )
 
 
 def _tag(admitted: AdmittedOperation, step: str) -> Tag:
