@@ -103,12 +103,12 @@ class ClickHousePublisher:
 
     @effect(EffectKind.READ)
     def staging_content(
-        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
+        self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
     ) -> tuple[int, str]:
-        """(row count, `dpone_row_v1` content digest) of staging."""
+        """(row count, `dpone_row_v1` content digest) of staging, rows ordered by the plan's effective key."""
         with reading():
             return preparation.content(
-                self._connection, table_of(target), scratch.staging, _tag(admitted, "staging-content")
+                self._connection, table_of(target, plan), scratch.staging, _tag(admitted, "staging-content")
             )
 
     @effect(EffectKind.WRITE)
@@ -116,7 +116,7 @@ class ClickHousePublisher:
         self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
     ) -> EffectResult[ShadowBuild]:
         """Fill the empty shadow: old target anti-joined by staged keys, plus staging."""
-        table, tag = table_of(target), _tag(admitted, "build-shadow")
+        table, tag = table_of(target, plan), _tag(admitted, "build-shadow")
         target_uuid = self._own_scratch(table, scratch, tag)
         with reading():
             shadow_plan = preparation.plan_shadow(self._connection, table, scratch, tag)
@@ -127,14 +127,14 @@ class ClickHousePublisher:
     @effect(EffectKind.READ)
     def prove_shadow(
         self,
-        plan: OperationPlan,  # noqa: ARG002 - the port's
+        plan: OperationPlan,
         target: PlanTarget,
         admitted: AdmittedOperation,
         scratch: Scratch,
         build: ShadowBuild,
     ) -> ShadowProof:
         """Compare every business column and multiplicity of the whole shadow, both directions."""
-        table, tag = table_of(target), _tag(admitted, "prove-shadow")
+        table, tag = table_of(target, plan), _tag(admitted, "prove-shadow")
         target_uuid = self._own_scratch(table, scratch, tag)
         with reading():
             return preparation.prove(self._connection, table, scratch, build, target_uuid, tag)

@@ -496,7 +496,7 @@ PARTS: dict[str, str] = {
     "KeyTemplateColumn": """
         name:id source_type:str target_type:str
         mapping:=bit_bool|integer_width_preserving|uuid_equality|date|datetime2_utc|decimal_exact nullable:false
-        domain_min?:str domain_max?:str utc_assurance_sha256?:sha utc_assurance_required:bool
+        domain_min?:str domain_max?:str utc_assurance_required:bool
     """,
     "ModelAuthority": """
         model_unique_id:model operation_id:sha operation_plan_sha256:sha baseline_adoption_receipt_sha256:sha
@@ -1016,7 +1016,10 @@ def check_part(part: str, value: Any, path: str) -> Iterator[Fault]:
             faults.append(Fault(f"{at}{name}", "required-field"))
     for name in value:
         if name not in known:
-            opened = path.split(".")[0].split("[")[0] in ("plan_bundle", "template_pack")
+            opened = path.split(".", maxsplit=1)[0].split("[", maxsplit=1)[0] in (
+                "plan_bundle",
+                "template_pack",
+            )
             faults.append(Fault(f"{at}{name}", "closed-document", readable=opened))
     yield from faults
     if part in RULES and all(fault.readable for fault in faults):
@@ -1939,6 +1942,9 @@ REFERENCES: dict[str, str] = {
 ADDITIVE = {"model-build-receipt", "prepared-receipt", "exchange-receipt", "v2-dag-projection"}
 """Kinds that a folder may lack altogether: earlier evidence has none, or keeps them elsewhere."""
 
+BUNDLES = {"dpone.dbt-semantic-refresh-plan-bundle.v1", f"{PREFIX}proof-bundle.v1"}
+"""Documents that stand for the documents inside of them."""
+
 AGREE = (
     "environment",
     "release_id",
@@ -1995,7 +2001,7 @@ def links_of(document: Document) -> Iterator[tuple[str, str, str, dict[str, Any]
                 **said,
                 **{name: value[name] for name in AGREE if name in value and (path or name != own)},
             }
-            for name, item in value.items():
+            for name, item in sorted(value.items()):
                 at = f"{path}.{name}" if path else name
                 if name in REFERENCES and not (path == "" and name == own):
                     for index, target in enumerate(item if type(item) is list else [item]):
@@ -2008,12 +2014,13 @@ def links_of(document: Document) -> Iterator[tuple[str, str, str, dict[str, Any]
 
 
 def index_of(documents: Sequence[Document]) -> dict[tuple[str, str], Document]:
-    """Index documents, and those inside of them, by kind and digest; operation plans by operation id too."""
+    """Index documents, and those that a bundle holds, by kind and digest; operation plans by operation id too."""
     index: dict[tuple[str, str], Document] = {}
     for document in documents:
         if document.content is None:
             continue
-        for _, content in [("", document.content), *nested_documents(document.content)]:
+        bundled = nested_documents(document.content) if document.schema in BUNDLES else ()
+        for _, content in [("", document.content), *bundled]:
             kind = kind_of(content["schema"])
             held = document if content is document.content else document._replace(content=content)
             index.setdefault((kind, content[digest_field(content["schema"])]), held)
@@ -2099,9 +2106,10 @@ def one_authority(contents: Sequence[Doc]) -> Iterator[tuple[int, str, str]]:
     for name in ("release_id", "store_authority_id"):
         first: dict[str, str] = {}
         for index, content in enumerate(contents):
-            if "deployment_id" in content and name in content:
-                if content[name] != first.setdefault(content["deployment_id"], content[name]):
-                    yield index, name, "one-authority"
+            if "deployment_id" not in content or name not in content:
+                continue
+            if content[name] != first.setdefault(content["deployment_id"], content[name]):
+                yield index, name, "one-authority"
 
 
 ASSURANCES = {
@@ -2162,9 +2170,7 @@ def _rules_of(
         seal_ = index.get(("seal-authorization-receipt", doc["seal_authorization_receipt_sha256"]))
         if seal_ and seal_["after_image_row_count"] != doc["total_rows"]:
             yield "total_rows", "rows-of-image"
-    elif kind == "durable-workflow-summary":
-        yield from _expected(doc, index)
-    elif kind == "failed-workflow-summary":
+    elif kind in ("durable-workflow-summary", "failed-workflow-summary"):
         yield from _expected(doc, index)
     if at is not None and kind in ("seal-authorization-receipt", "compiler-runtime-authority-bundle"):
         yield from _certificates(doc, index, revocations, at)

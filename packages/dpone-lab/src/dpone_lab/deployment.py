@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from dpone_clickhouse.relation_observer import ClickHouseRelationObserver
-
 from dpone.application.activation import ActivationServices, activate
 from dpone.application.baseline import BaselineInputs, BaselineServices, adopt_baseline
 from dpone.application.evidence import collect, write_folder
@@ -24,6 +22,7 @@ from dpone.application.services import require
 from dpone.composition.catalog_snapshot import snapshot_document
 from dpone.composition.runtime import odbc_fields
 from dpone_clickhouse.connection import Connection, Endpoint
+from dpone_clickhouse.relation_observer import ClickHouseRelationObserver
 from dpone_contracts.canonical import canonical_bytes, digest_of
 from dpone_contracts.catalog import ClosureBudget
 from dpone_contracts.descriptors import DeploymentDescriptor

@@ -224,9 +224,11 @@ def _receipt_digest(record: ActivationRecord) -> str:
     """Verify that the bundle's bytes are those of its digest, and return the receipt's own digest."""
     bundle = decode(record.plan_bundle).value
     if digest_checked(without(bundle, "plan_bundle_sha256")) != record.plan_bundle_sha256:
-        raise ValueError("the bytes are not those of the plan bundle's digest")
+        raise DponeError("DPONE_INTERNAL", "the bytes are not those of the plan bundle's digest")
     match load_document(record.receipt):
         case Valid(document):
             return document.digest
         case other:
-            raise ValueError(f"the activation receipt is no valid document: {type(other).__name__}")
+            raise DponeError(
+                "DPONE_INTERNAL", f"the activation receipt is no valid document: {type(other).__name__}"
+            )

@@ -78,7 +78,7 @@ def of_error(error: SqlServerError, *, xact_abort: bool) -> ScopeEnd:
         return ScopeEnd.STATEMENT
     if is_compile_error(error):
         return ScopeEnd.SCOPE
-    if xact_abort or error.number in _ROLLING_BACK:
+    if xact_abort or error.aborts_transaction or error.number in _ROLLING_BACK:
         return ScopeEnd.BATCH_AND_TRANSACTION
     if isinstance(error, ThrownError) or error.number == Number.DOOMED_TRANSACTION:
         return ScopeEnd.BATCH

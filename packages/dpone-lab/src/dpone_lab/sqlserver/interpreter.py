@@ -157,6 +157,7 @@ class Interpreter:
 
     def batch(self, text: str) -> None:
         """Run a SQL batch of the client."""
+        self.session.shared.note("statement", session=self.session.session_id, text=text)
         try:
             batch = parse_batch(text)
         except SqlServerError as error:
@@ -213,6 +214,7 @@ class Interpreter:
                 "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).",
             )
         transaction = self.session.transaction
+        self.session.shared.note("statement", session=self.session.session_id, text=text)
         count_before, settings = transaction.count, self.session.settings_snapshot()
         frame = Frame(len(self._frames), types, values)
         self._frames.append(frame)
@@ -620,6 +622,9 @@ class Interpreter:
                 assert_never(end)
 
     def _report(self, error: SqlServerError, line: int) -> None:
+        self.session.shared.note(
+            "error", session=self.session.session_id, number=error.number, text=error.message
+        )
         self.session.last_error = error.number
         self.response.error(error, line)
         self.response.statement_done(0, None, failed=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ from dpone_lab.sqlserver.wire.values import WireColumn, column_metadata, rows_en
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from dpone_lab.sqlserver.backend import Row
     from dpone_lab.sqlserver.catalog import DatabaseTrigger
     from dpone_lab.sqlserver.language.definitions import Definition
     from dpone_lab.sqlserver.language.expressions import Condition, Expression
@@ -149,22 +149,18 @@ class Statements:
         session, response = self._session, self._response
         encode = rows_encoder([column.type for column in plan.columns])
         metadata = column_metadata([WireColumn(column.name, column.type) for column in plan.columns])
+        response.write(metadata)
         count = 0
-        chunks: Iterable[list[Row]]
-        if plan.kind is Kind.SELECT:
-            chunks = session.backend.stream(plan.sql, arguments)
-        else:
-            chunks = [session.backend.run(plan.sql, arguments).fetchall()]
-        started = False
-        for rows in chunks:
-            session.check_attention()
-            if not started:
-                response.write(metadata)
-                started = True
-            count += len(rows)
+        if plan.kind is not Kind.SELECT:
+            rows = session.backend.run(plan.sql, arguments).fetchall()
             response.write(encode(rows))
-        if not started:
-            response.write(metadata)
+            return len(rows)
+        # Closed at once when an attention ends it, so that the backend is free for what comes next.
+        with closing(session.backend.stream(plan.sql, arguments)) as chunks:
+            for rows in chunks:
+                session.check_attention()
+                count += len(rows)
+                response.write(encode(rows))
         return count
 
     def any_database_trigger(self) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
 from typing import Annotated, assert_never
 
 import typer
+
 from dpone_contracts.canonical import show_path
 from dpone_contracts.document import Fault, Inadmissible, Refused, Valid, document_class, load_document
 from dpone_contracts.json_schemas import INDEX_NAME, file_name, schema_files

@@ -10,10 +10,10 @@ from dpone.application.services import Services
 from dpone.composition.clock import SystemClock
 
 if TYPE_CHECKING:
+    from dpone_contracts.policies import SealPolicy
     from dpone_contracts.ports.attempt_observer import AttemptObserver
     from dpone_contracts.ports.attestor import Attestor
     from dpone_contracts.ports.guard import ActivationGuard
-    from dpone_contracts.policies import SealPolicy
     from dpone_contracts.ports.progress import Progress
     from dpone_dbt_proof.model_build import DbtModelBuild
     from dpone_mssql.connection import SqlServerConfig

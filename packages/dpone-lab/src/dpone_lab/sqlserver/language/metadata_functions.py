@@ -37,6 +37,7 @@ METADATA_FUNCTIONS: dict[str, tuple[SqlType, tuple[SqlType, ...]]] = {
     "objectpropertyex": (_VARIANT, (INT, _TEXT)),
     "schema_id": (INT, (_TEXT,)),
     "schema_name": (SYSNAME, (INT,)),
+    "scope_identity": (SqlType("decimal", precision=38, scale=0), ()),
     "serverproperty": (_VARIANT, (_TEXT,)),
     "sessionproperty": (_VARIANT, (_TEXT,)),
     "suser_id": (INT, (_TEXT,)),

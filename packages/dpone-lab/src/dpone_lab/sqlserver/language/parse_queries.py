@@ -171,6 +171,7 @@ class QueryParser(ExpressionParser):
         return top
 
     def select_items(self) -> tuple[SelectItem, ...]:
+        """Parse a select list, also that of OUTPUT."""
         items = [self._select_item()]
         while self.accept(","):
             items.append(self._select_item())
@@ -228,6 +229,7 @@ class QueryParser(ExpressionParser):
     # --- table sources --------------------------------------------------------------------------------------------
 
     def sources(self) -> tuple[Source, ...]:
+        """Parse what follows FROM."""
         sources = [self._joined_source()]
         while self.accept(","):
             sources.append(self._joined_source())
@@ -291,8 +293,8 @@ class QueryParser(ExpressionParser):
             self.expect("(")
             query = self.query()
             self.expect(")")
-            alias = self._required_alias()
-            return DerivedTable(query, alias, self.names_in_parentheses() if self.at("(") else ())
+            name = self._required_alias()
+            return DerivedTable(query, name, self.names_in_parentheses() if self.at("(") else ())
         if self.accept("("):
             source = self._joined_source()
             self.expect(")")

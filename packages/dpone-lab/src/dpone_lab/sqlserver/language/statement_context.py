@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
-from dpone_lab.sqlserver.language.expressions import ObjectName
 from dpone_lab.sqlserver.language.translation import (
     SESSION_VALUES,
     Catalog,
@@ -16,6 +16,9 @@ from dpone_lab.sqlserver.language.translation import (
 )
 from dpone_lab.sqlserver.language.types import Domain, SqlType, column_type, domain_of
 from dpone_lab.sqlserver.language.values import Value, cast
+
+if TYPE_CHECKING:
+    from dpone_lab.sqlserver.language.expressions import ObjectName
 
 CATALOG = "#catalog"
 EVERY_SCHEMA = "*"
@@ -38,6 +41,7 @@ class StatementContext:
 
     @property
     def catalog(self) -> Catalog:
+        """The catalog that names are looked up in."""
         return self.scope.catalog
 
     # --- parameters -----------------------------------------------------------------------------------------------
@@ -77,6 +81,7 @@ class StatementContext:
 
     @property
     def domains(self) -> tuple[Domain, ...]:
+        """The domains that stored columns of the statement need."""
         return tuple(self._domains.values())
 
     # --- locks ----------------------------------------------------------------------------------------------------

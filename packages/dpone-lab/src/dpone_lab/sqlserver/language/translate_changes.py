@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dpone_lab.sqlserver.language.conversions import store
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
@@ -21,13 +21,17 @@ from dpone_lab.sqlserver.language.expressions import (
     Update,
 )
 from dpone_lab.sqlserver.language.name_scopes import NameScope, make_source
-from dpone_lab.sqlserver.language.statement_context import StatementContext
 from dpone_lab.sqlserver.language.translate_expressions import ExpressionTranslator
 from dpone_lab.sqlserver.language.translate_queries import QueryTranslator
 from dpone_lab.sqlserver.language.translate_sources import SourceTranslator
 from dpone_lab.sqlserver.language.translation import Column, Relation, ResultColumn
 from dpone_lab.sqlserver.language.types import BIGINT
 from dpone_lab.sqlserver.language.values import Value, cast, quote_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpone_lab.sqlserver.language.statement_context import StatementContext
 
 _ADDRESS = "#address"
 _CHANGED = "#changed"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from dpone_lab.sqlserver.language.conversions import store
 from dpone_lab.sqlserver.language.definitions import (
@@ -32,7 +31,7 @@ from dpone_lab.sqlserver.language.definitions import (
     SwitchTriggers,
     TruncateTable,
 )
-from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
+from dpone_lab.sqlserver.language.errors import TRIGGER_MARK, Number, SqlServerError, unsupported
 from dpone_lab.sqlserver.language.expressions import Literal, ObjectName, TableSource
 from dpone_lab.sqlserver.language.name_scopes import BoundColumn, BoundSource, NameScope, rename_columns
 from dpone_lab.sqlserver.language.statement_context import StatementContext
@@ -49,6 +48,9 @@ from dpone_lab.sqlserver.language.translation import (
 )
 from dpone_lab.sqlserver.language.tree_walk import walk
 from dpone_lab.sqlserver.language.values import Value, quote_name, text_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TranslatedDefinition = (
     CreateTable
@@ -446,8 +448,9 @@ class DefinitionTranslator:
         statements.append(
             f"CREATE TRIGGER {name} BEFORE {events} ON {table.postgres} FOR EACH STATEMENT EXECUTE FUNCTION {function}()"
         )
-        event = DefinitionEvent("CREATE_TRIGGER", "TRIGGER", schema, node.name.name, table.name)
-        return self._plan(statements, event)
+        return self._plan(
+            statements, DefinitionEvent("CREATE_TRIGGER", "TRIGGER", schema, node.name.name, table.name)
+        )
 
     def _switch_triggers(self, node: SwitchTriggers) -> Translation:
         if node.table is None:
@@ -543,7 +546,7 @@ class DefinitionTranslator:
 
 def index_name(schema: str, table: str, index: str) -> str:
     """Return PostgreSQL's name of an index, unique in its schema and within 63 bytes."""
-    digest = hashlib.sha256("\0".join((schema.lower(), table.lower(), index.lower())).encode()).hexdigest()
+    digest = hashlib.sha256(f"{schema.lower()}\x00{table.lower()}\x00{index.lower()}".encode()).hexdigest()
     return f"index {digest[:32]}"
 
 
@@ -611,5 +614,5 @@ def _only_throw(body: Sequence[Statement]) -> str:
         parts = (throw.number, throw.message, throw.state)
         if all(isinstance(part, Literal) for part in parts):
             number, message, state = (part.text for part in parts if isinstance(part, Literal))
-            return f"{number}|16|{state}|{message}"
+            return f"{TRIGGER_MARK}{number}|16|{state}|{message}"
     raise unsupported("table trigger that does more than THROW")

@@ -366,6 +366,7 @@ select 0 as object_id, 0 as security_predicate_id, 0 as target_object_id, null::
        0 as predicate_type, null::sys."nvarchar(60)" as predicate_type_desc, null::integer as operation,
        null::sys."nvarchar(60)" as operation_desc where false;
 create view sys.external_tables as select o.*, 0 as data_source_id from sys.objects o where false;
+create view sys.assembly_modules as select 0 as object_id, 0 as assembly_id where false;
 create view sys.periods as
 select null::sys."nvarchar(128)" as name, 0::sys."tinyint" as period_type, null::sys."nvarchar(60)" as period_type_desc,
        0 as object_id, 0 as start_column_id, 0 as end_column_id where false;

@@ -105,7 +105,7 @@ create function sys.objectproperty(object_id integer, property text) returns int
         when 'istable' then (o.type = 'U')::integer when 'isusertable' then (o.type = 'U')::integer
         when 'isview' then (o.type = 'V')::integer when 'isprocedure' then (o.type = 'P ')::integer
         when 'istrigger' then (o.type = 'TR')::integer when 'isprimarykey' then (o.type = 'PK')::integer
-        when 'ismsshipped' then 0 when 'ownerid' then _lab.owner_of(o.schema_oid)
+        when 'ismsshipped' then 0 when 'isencrypted' then 0 when 'ownerid' then _lab.owner_of(o.schema_oid)
         when 'schemaid' then _lab.public_schema_id(o.schema_name, o.schema_oid)
         when 'tablehasidentity' then exists (select from _lab.columns c where c.object_id = $1 and c.is_identity)::integer
         when 'tablehasprimarykey' then exists (select from _lab.indexes i where i.object_id = $1 and i.is_primary_key)::integer
