@@ -1482,6 +1482,72 @@ def topology(doc: Doc) -> Iterator[Broken]:
         yield "dependencies", "commit-order", LAX
 
 
+def run_guards(doc: Doc) -> Iterator[Broken]:
+    """Guards are sorted."""
+    yield from ascending(doc, "resource_guard_ids")
+
+
+def artifact_authority(doc: Doc) -> Iterator[Broken]:
+    """The prefix does not climb; retention is not empty."""
+    if ".." in doc["artifact_prefix"].split("/"):
+        yield "artifact_prefix", "exact-key", LAX
+    if instant(doc["retention_issued_at"]) >= instant(doc["retention_until"]):
+        yield "retention_until", "retention-not-empty", LAX
+
+
+def payload_target(source: str) -> str | None:
+    """Return the ClickHouse type of an admitted payload type; None for every other type."""
+    if source in KEY_PAIRS and source != "datetime2(6)":
+        return KEY_PAIRS[source][0]
+    if is_decimal(source):
+        return "D" + source[1:]
+    if found := re.fullmatch(r"datetime2\(([0-6])\)", source):
+        return f"DateTime64({found[1]},'UTC')"
+    found = re.fullmatch(r"(n?varchar|varbinary)\((max|[1-9]\d{0,3})\)", source)
+    longest = {"nvarchar": 4000, "varchar": 8000, "varbinary": 8000}
+    fits = found is not None and (found[2] == "max" or int(found[2]) <= longest[found[1]])
+    return "String" if fits else None
+
+
+def writable_column(doc: Doc) -> Iterator[Broken]:
+    """A column has the one ClickHouse type that its type is admitted with in its role."""
+    source, key = doc["source_type"], doc["writable_role"] != "MUTABLE_VALUE"
+    wanted = payload_target(source)
+    if key and source not in KEY_PAIRS and not is_decimal(source):
+        wanted = None
+    if wanted is not None and doc["nullable"] and not key:
+        wanted = f"Nullable({wanted})"
+    if doc["target_type"] != wanted or (key and doc["nullable"]):
+        yield "target_type", "admitted-pair", LAX
+
+
+def plan_target(doc: Doc) -> Iterator[Broken]:
+    """Columns have distinct names, and one of them is the event time."""
+    columns = doc["writable_columns"]
+    roles = [column["writable_role"] for column in columns]
+    if (
+        not distinct([column["name"].casefold() for column in columns])
+        or roles.count("EFFECTIVE_KEY_EVENT_TIME") != 1
+    ):
+        yield "writable_columns", "one-event-time", LAX
+
+
+def invocation_context(doc: Doc) -> Iterator[Broken]:
+    """Variables are sorted."""
+    yield from ascending(doc, "dynamic_vars")
+
+
+def selection_lock(doc: Doc) -> Iterator[Broken]:
+    """Every set of the lock is sorted."""
+    yield from ascending(
+        doc,
+        "selectors",
+        "selected_graph_unique_ids",
+        "publish_model_unique_ids",
+        "expected_run_result_unique_ids",
+    )
+
+
 def one_thread(doc: Doc) -> Iterator[Broken]:
     """Models are built one after the other."""
     if doc["threads"] != 1:
@@ -1495,6 +1561,10 @@ def plan_bundle(doc: Doc) -> Iterator[Broken]:
     plan = ("workflow_replacement_plan",)
     yield from present(doc, plan, plan if replacing else (), "recovery-by-mode")
     models = workflow["selected_mutating_node_ids"]
+    replacement = doc.get("workflow_replacement_plan", workflow)
+    for name in ("workflow_plan_sha256", "selected_mutating_node_ids"):
+        if replacement[name] != workflow[name]:
+            yield f"workflow_replacement_plan.{name}", "plan-is-referenced", LAX
     for name in ("operation_plans", "targets"):
         if [item["model_unique_id"] for item in doc[name]] != models:
             yield name, "plans-cover-models", LAX
@@ -1549,6 +1619,14 @@ def _differing(target: Doc, plan: Doc) -> Iterator[str]:
     yield from (name for name, value in wanted.items() if target[name] != value)
     if target["resource_policy"]["resource_policy_sha256"] != target["resource_policy_sha256"]:
         yield "resource_policy_sha256"
+    columns = [column for column in target["writable_columns"] if column["writable_role"] != "MUTABLE_VALUE"]
+    keys = [
+        [(c["name"], c["source_type"], c["target_type"]) for c in side]
+        for side in (columns, plan["effective_key_columns"])
+    ]
+    event_times = [c["name"] for c in columns if c["writable_role"] == "EFFECTIVE_KEY_EVENT_TIME"]
+    if sorted(keys[0]) != sorted(keys[1]) or event_times != [plan["event_time_column"]]:
+        yield "writable_columns"
     assured = {column.get("utc_assurance_sha256") for column in plan["effective_key_columns"]} - {None}
     if assured != {target.get("utc_semantics_assurance_receipt_sha256")} - {None}:
         yield "utc_semantics_assurance_receipt_sha256"
@@ -1621,7 +1699,7 @@ def projection(doc: Doc) -> Iterator[Broken]:
     if set(pack["selection_lock"]["publish_model_unique_ids"]) != set(operations):
         yield "template_pack.dbt_execution_pack.selection_lock", "operations-of-bundle", LAX
     if any(repeated[name] != doc[name] for name in ("pre_release_bundle_sha256", "package_artifacts_sha256")):
-        yield "template_pack.semantic_refresh", "one-identity", LAX
+        yield "template_pack.semantic_refresh", "one-identity", False
 
 
 def scope_receipt(doc: Doc) -> Iterator[Broken]:
@@ -1683,6 +1761,12 @@ RULES: dict[str, Callable[[Doc], Iterator[Broken]]] = {
     "DurableWorkflowSummary": durable_summary,
     "DagPolicy": dag_policy,
     "Topology": topology,
+    "RunGuardClosure": run_guards,
+    "ArtifactAuthority": artifact_authority,
+    "WritableColumn": writable_column,
+    "PlanTarget": plan_target,
+    "InvocationContext": invocation_context,
+    "SelectionLock": selection_lock,
     "ExecutionProfile": one_thread,
     "PlanBundle": plan_bundle,
     "DagProjection": projection,
