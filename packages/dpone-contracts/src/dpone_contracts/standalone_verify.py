@@ -1337,8 +1337,6 @@ def termination(doc: Doc) -> Iterator[Broken]:
             yield f"container_terminations[{index}].finished_at", "ended-before-observed", False
         if doc["terminal_phase"] == "Succeeded" and container.get("exit_code") != 0:
             yield f"container_terminations[{index}].exit_code", "success-exits-zero", LAX
-        if container.get("exit_code", 0) < 0:
-            yield f"container_terminations[{index}].exit_code", "exit-code", LAX
     names = [container["name"] for container in containers]
     if names != sorted(set(names)):
         yield "container_terminations", "sorted-set", False
@@ -1735,6 +1733,88 @@ def publication_receipt(doc: Doc) -> Iterator[Broken]:
         yield "target_generation", "next-generation", False
 
 
+def each(*rules: tuple[str, str, Callable[[Doc], bool]]) -> Callable[[Doc], Iterator[Broken]]:
+    """Make the rules of a part from (path, rule, condition that must hold); none of them is readable."""
+
+    def check(doc: Doc) -> Iterator[Broken]:
+        for path, rule, holds in rules:
+            if not holds(doc):
+                yield path, rule, False
+
+    return check
+
+
+def _exchanges(receipt: Doc) -> bool:
+    return bool(receipt["target_mutation"] == "EXCHANGE_REQUIRED")
+
+
+def template_column(doc: Doc) -> Iterator[Broken]:
+    """A key column of a template holds no receipt, and says whether it needs one."""
+    needed = doc["source_type"] == "datetime2(6)"
+    yield from key_column({**doc, **({"utc_assurance_sha256": ""} if needed else {})})
+    if doc["utc_assurance_required"] != needed:
+        yield "utc_assurance_required", "utc-assurance", False
+
+
+def proof_bundle(doc: Doc) -> Iterator[Broken]:
+    """Proofs cover the mutating nodes; the bundle is as good as its weakest proof."""
+    models = [model["model_unique_id"] for model in doc["models"]]
+    if models != sorted(set(models)) or models != doc["mutation_closure"]["selected_mutating_node_ids"]:
+        yield "models", "proofs-cover-models", False
+    if set(doc["topology"]["model_unique_ids"]) != set(models):
+        yield "topology.model_unique_ids", "proofs-cover-models", False
+    if doc["topology"]["workflow_name"] != doc["workflow_name"]:
+        yield "topology.workflow_name", "one-workflow", False
+    found = [doc["mutation_closure"]["status"]]
+    found += [
+        model[name]["status"] for model in doc["models"] for name in ("definition", "read_dependencies")
+    ]
+    weakest = next((status for status in ("NONCONFORMANT", "UNVERIFIED") if status in found), "PROVEN")
+    if doc["status"] != weakest:
+        yield "status", "weakest-proof", False
+
+
+def model_proofs(doc: Doc) -> Iterator[Broken]:
+    """The proofs of one model are about that model and one text."""
+    for name in ("definition", "read_dependencies"):
+        if doc[name]["model_unique_id"] != doc["model_unique_id"]:
+            yield f"{name}.model_unique_id", "one-model", False
+    if doc["read_dependencies"]["compiled_sql_sha256"] != doc["definition"]["compiled_sql_sha256"]:
+        yield "read_dependencies.compiled_sql_sha256", "one-model", False
+    times = [
+        c["name"] for c in doc["key_template"]["columns"] if c["source_type"] in ("date", "datetime2(6)")
+    ]
+    if doc["event_time_column"] not in times:
+        yield "event_time_column", "event-time-is-key", False
+
+
+def deployment_index(doc: Doc) -> Iterator[Broken]:
+    """Projections are sorted, each with its own path inside the folder; one is current a DAG."""
+    projections = doc["projections"]
+    places = [(p["dag_id"], p["scope_start"], p["dag_projection_sha256"]) for p in projections]
+    if places != sorted(set(places)):
+        yield "projections", "sorted-set", False
+    paths = [p["path"] for p in projections]
+    if not distinct(paths):
+        yield "projections", "one-path-a-projection", False
+    if any(path.startswith("/") or ".." in path.split("/") or "\\" in path for path in paths):
+        yield "projections", "exact-key", False
+    known = {(p["dag_id"], p["dag_projection_sha256"]) for p in projections}
+    if not set(doc["current"].items()) <= known or set(doc["current"]) != {p["dag_id"] for p in projections}:
+        yield "current", "current-is-listed", False
+
+
+def deadlines(doc: Doc) -> Iterator[Broken]:
+    """Deadlines fit into each other."""
+    if doc["statement_seconds"] > doc["execution_seconds"]:
+        yield "statement_seconds", "deadlines-nest", False
+    if doc["lock_timeout_milliseconds"] > doc["statement_seconds"] * 1000:
+        yield "lock_timeout_milliseconds", "deadlines-nest", False
+    for name in ("admission", "execution", "artifact", "preparation", "commit", "publication"):
+        if doc[f"{name}_seconds"] > doc["overall_seconds"]:
+            yield f"{name}_seconds", "deadlines-nest", False
+
+
 RULES: dict[str, Callable[[Doc], Iterator[Broken]]] = {
     "EffectiveKeyColumn": key_column,
     "OperationPlan": operation_plan,
@@ -1774,6 +1854,77 @@ RULES: dict[str, Callable[[Doc], Iterator[Broken]]] = {
     "ModelBuildReceipt": build_receipt,
     "ExchangeReceipt": exchange_receipt,
     "PublicationReceipt": publication_receipt,
+    "ContainerTermination": lambda doc: iter(
+        [("exit_code", "exit-code", LAX)] if doc.get("exit_code", 0) < 0 else []
+    ),
+    "KeyTemplateColumn": template_column,
+    "EffectiveKeyTemplate": each(
+        ("columns", "unique-names", lambda doc: distinct([c["name"].casefold() for c in doc["columns"]]))
+    ),
+    "ModelProofs": model_proofs,
+    "ProofBundle": proof_bundle,
+    "DeploymentIndex": deployment_index,
+    "DeadlinePolicy": deadlines,
+    "PollingPolicy": each(
+        (
+            "initial_delay_milliseconds",
+            "delays-grow",
+            lambda p: p["initial_delay_milliseconds"] <= p["max_delay_milliseconds"],
+        ),
+        ("multiplier_percent", "delays-grow", lambda p: p["multiplier_percent"] >= 100),
+        ("jitter_percent", "bounds", lambda p: p["jitter_percent"] <= 100),
+    ),
+    "SealPolicy": each(
+        ("max_chunk_rows", "chunks-align", lambda p: p["max_chunk_rows"] % p["content_chunk_rows"] == 0),
+        ("row_group_rows", "chunks-align", lambda p: p["row_group_rows"] <= p["max_chunk_rows"]),
+        ("max_chunk_bytes", "chunks-align", lambda p: p["max_chunk_bytes"] <= p["max_artifact_bytes"]),
+    ),
+    "BuildGateReceipt": each(
+        (
+            "model_unique_ids",
+            "sorted-set",
+            lambda r: r["model_unique_ids"] == sorted(set(r["model_unique_ids"])),
+        )
+    ),
+    "PreparedShadow": each(
+        ("shadow_rows", "rows-add-up", lambda s: s["rebuilt_rows"] + s["attached_rows"] == s["shadow_rows"]),
+        ("shadow_uuid", "distinct-relations", lambda s: s["shadow_uuid"] != s["staging_uuid"]),
+    ),
+    "PreparedReceipt": each(
+        ("generation", "generation-by-mutation", lambda r: _exchanges(r) == ("generation" in r)),
+        (
+            "value_conversion_conformance",
+            "conformance-by-mutation",
+            lambda r: _exchanges(r) == (r["value_conversion_conformance"] == "PROVEN"),
+        ),
+        (
+            "target_uuid",
+            "target-is-not-scratch",
+            lambda r: (
+                r["target_uuid"]
+                not in [r.get("generation", {}).get(f"{n}_uuid") for n in ("shadow", "staging")]
+            ),
+        ),
+    ),
+    "CommitIntent": each(
+        ("shadow_uuid", "distinct-relations", lambda i: i["target_uuid"] != i["shadow_uuid"]),
+        ("shadow_relation", "distinct-relations", lambda i: i["target_relation"] != i["shadow_relation"]),
+    ),
+    "PredecessorReceipt": each(
+        ("shadow_relation", "name-is-burned", lambda r: r["burned_relation"] != r["shadow_relation"])
+    ),
+    "EmptyScopeReceipt": each(
+        (
+            "target_generation",
+            "same-generation",
+            lambda r: r["target_generation"] == r["predecessor_generation"],
+        ),
+        (
+            "target_generation_id",
+            "same-generation",
+            lambda r: r["target_generation_id"] == r["predecessor_generation_id"],
+        ),
+    ),
 }
 
 
