@@ -2184,10 +2184,19 @@ REFERENCES: dict[str, str] = {
     "build_receipt_sha256": "model-build-receipt",
     "prepared_receipt_sha256": "prepared-receipt",
     "exchange_receipt_sha256": "exchange-receipt",
+    "clickhouse_terminal_receipt_sha256": "exchange-receipt|empty-scope-receipt",
+    "terminal_receipt_sha256": "publication-receipt|empty-scope-receipt",
 }
-"""Which kind of document a digest field leads to (`operation`: the plan with that operation id)."""
+"""Which kinds of document a digest field leads to (`operation`: the plan with that id, `self`: the same kind)."""
 
-ADDITIVE = {"model-build-receipt", "prepared-receipt", "exchange-receipt", "v2-dag-projection"}
+ADDITIVE = {
+    "model-build-receipt",
+    "prepared-receipt",
+    "exchange-receipt",
+    "publication-receipt",
+    "empty-scope-receipt",
+    "v2-dag-projection",
+}
 """Kinds that a folder may lack altogether: earlier evidence has none, or keeps them elsewhere."""
 
 BUNDLES = {"dpone.dbt-semantic-refresh-plan-bundle.v1", f"{PREFIX}proof-bundle.v1"}
@@ -2292,21 +2301,22 @@ def follow(documents: Sequence[Document]) -> list[Link]:
             continue
         assert document.schema is not None
         for path, field, target, said in links_of(document):
-            kind = REFERENCES[field] if REFERENCES[field] != "self" else kind_of(document.schema)
-            found = index.get((kind, target))
+            wanted = REFERENCES[field] if REFERENCES[field] != "self" else kind_of(document.schema)
+            alternatives = wanted.split("|")
+            found = next((index[kind, target] for kind in alternatives if (kind, target) in index), None)
             if found is None or found.content is None:
-                absent = (kind in ADDITIVE and kind not in kinds) or (
+                absent = (ADDITIVE.issuperset(alternatives) and kinds.isdisjoint(alternatives)) or (
                     field == "utc_assurance_sha256"
                     and kind_of(document.schema) == "baseline-adoption-receipt"
                 )
                 rule = None if absent else "resolves"
-                links.append(Link(document.file, path, kind, None, "outside" if absent else "broken", rule))
+                links.append(Link(document.file, path, wanted, None, "outside" if absent else "broken", rule))
                 continue
             lineage = field.startswith(("predecessor_", "replaces_", "scope_predecessor_"))
             names = LINEAGE if lineage else AGREE
             differing = [n for n in names if n in said and n in found.content and said[n] != found.content[n]]
             state, rule = ("broken", f"agrees:{differing[0]}") if differing else ("resolved", None)
-            links.append(Link(document.file, path, kind, found.file, state, rule))
+            links.append(Link(document.file, path, wanted, found.file, state, rule))
     return links
 
 
