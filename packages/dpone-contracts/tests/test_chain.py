@@ -282,3 +282,24 @@ def test_every_model_with_rules_has_its_rules_in_the_script() -> None:
     with_rules = {part.__name__ for part in seen if part._rules is not Part._rules}
     assert with_rules - standalone_verify.RULES.keys() == set()
     assert {part.__name__ for part in seen} == standalone_verify.PARTS.keys()
+
+
+def test_what_an_attempt_began_its_admitted_successor_may_finish() -> None:
+    files = folder()
+    receipt: AttemptContinuationReceipt = read("attempt-continuation-receipt.day2-competitor-price-event")
+    original = "attempt-binding.normal-day2-competitor-price-event"
+    successor = {"try_number": receipt.try_number, "pod_uid": receipt.pod_uid, "fencing_epoch": 900}
+    attempt = AttemptBinding.from_bytes(changed(original, **successor))
+    manifest = read("sealed-artifact-manifest.normal-day2-competitor-price-event")
+    seal = {"attempt_binding_sha256": attempt.digest}
+    files["attempt.json"] = attempt.to_bytes()
+    files["manifest.json"] = changed("sealed-artifact-manifest.normal-day2-competitor-price-event", **seal)
+    assert manifest.attempt_binding_sha256 != attempt.digest
+    assert verify_folder(files).verdict == "verified"
+    del files["attempt-continuation-receipt.day2-competitor-price-event.json"]
+    broken = verify_folder(files)
+    assert broken.first_broken == (
+        "manifest.json",
+        "seal_authorization_receipt_sha256",
+        "agrees:attempt_binding_sha256",
+    )

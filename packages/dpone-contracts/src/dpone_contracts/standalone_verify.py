@@ -2291,9 +2291,27 @@ def kind_of(schema: str) -> str:
     return schema.removeprefix(PREFIX).rsplit(".", 1)[0]
 
 
+def continued_attempts(documents: Sequence[Document]) -> set[tuple[str, str]]:
+    """Return (original, successor) of every attempt that a continuation receipt lets another one go on for."""
+    contents = [document.content for document in documents if document.content is not None]
+    receipts = [c for c in contents if kind_of(c["schema"]) == "attempt-continuation-receipt"]
+    attempts = [c for c in contents if kind_of(c["schema"]) == "attempt-binding"]
+    same = ("operation_id", "try_number", "pod_uid", "task_id")
+    return {
+        (receipt["original_attempt_binding_sha256"], attempt["attempt_binding_sha256"])
+        for receipt in receipts
+        for attempt in attempts
+        if all(receipt[name] == attempt[name] for name in same)
+    }
+
+
 def follow(documents: Sequence[Document]) -> list[Link]:
-    """Follow every reference; documents that agree with what names them are `resolved`."""
+    """Follow every reference; documents that agree with what names them are `resolved`.
+
+    What an attempt began, the attempt that continues it may finish: their bindings and fences differ.
+    """
     index = index_of(documents)
+    continued = continued_attempts(documents)
     kinds = {kind for kind, _ in index}
     links = []
     for document in documents:
@@ -2313,8 +2331,13 @@ def follow(documents: Sequence[Document]) -> list[Link]:
                 links.append(Link(document.file, path, wanted, None, "outside" if absent else "broken", rule))
                 continue
             lineage = field.startswith(("predecessor_", "replaces_", "scope_predecessor_"))
-            names = LINEAGE if lineage else AGREE
-            differing = [n for n in names if n in said and n in found.content and said[n] != found.content[n]]
+            names: Sequence[str] = LINEAGE if lineage else AGREE
+            content = found.content
+            if (content.get("attempt_binding_sha256"), said.get("attempt_binding_sha256")) in continued:
+                names = [name for name in names if name not in ("attempt_binding_sha256", "fencing_epoch")]
+            differing = [
+                name for name in names if name in said and name in content and said[name] != content[name]
+            ]
             state, rule = ("broken", f"agrees:{differing[0]}") if differing else ("resolved", None)
             links.append(Link(document.file, path, wanted, found.file, state, rule))
     return links
