@@ -8,13 +8,15 @@ import textwrap
 from pathlib import Path
 from typing import Any, cast
 
+from pydantic import TypeAdapter
+
 from dpone_contracts import scalars
 from dpone_contracts.document import Document, document_class
 from dpone_contracts.json_schemas import schema_of, tidied
 from dpone_contracts.registry import DOCUMENTS
-from pydantic import TypeAdapter
 
 SCRIPT = Path(__file__).parents[1] / "packages/dpone-contracts/src/dpone_contracts/standalone_verify.py"
+LINE_LENGTH = 110
 BEGIN, END = "# <generated> by tooling/standalone_tables.py\n", "# </generated>\n"
 
 SCALARS = {
@@ -38,19 +40,55 @@ SCALARS = {
     "false": scalars.OnlyFalse,
 }
 # Documents in the order of the identity chain: the first broken one is named in this order.
-CHAIN = """
-sqlserver-lifecycle-policy model-definition-proof mutation-closure read-dependency-proof effective-key-template
-deadline-policy seal-policy workflow-resource-policy platform-policy workflow-profile
-dbt-semantic-refresh-topology-template dbt-execution-pack proof-bundle release-descriptor deployment-descriptor
-route-live-certification-receipt runtime-assurance-receipt baseline-adoption-receipt
-dbt-semantic-refresh-resource-policy operation-plan workflow-plan workflow-replacement-plan
-dbt-semantic-refresh-plan-bundle v2-dag-projection activation-receipt deployment-index workflow-execution-binding
-compiler-runtime-authority-bundle attempt-binding model-build-receipt trusted-attempt-termination-receipt
-attempt-continuation-receipt build-gate-receipt seal-authorization-receipt sealed-artifact-manifest content-record
-prepared-receipt commit-intent exchange-receipt predecessor-receipt outcome-observation publication-receipt
-empty-scope-receipt failed-workflow-summary durable-workflow-summary clickhouse-failed-scratch-cleanup-receipt
-mssql-failed-precommit-cleanup-ack
-""".split()
+CHAIN = [
+    "sqlserver-lifecycle-policy",
+    "model-definition-proof",
+    "mutation-closure",
+    "read-dependency-proof",
+    "effective-key-template",
+    "deadline-policy",
+    "seal-policy",
+    "workflow-resource-policy",
+    "platform-policy",
+    "workflow-profile",
+    "dbt-semantic-refresh-topology-template",
+    "dbt-execution-pack",
+    "proof-bundle",
+    "release-descriptor",
+    "deployment-descriptor",
+    "route-live-certification-receipt",
+    "runtime-assurance-receipt",
+    "baseline-adoption-receipt",
+    "dbt-semantic-refresh-resource-policy",
+    "operation-plan",
+    "workflow-plan",
+    "workflow-replacement-plan",
+    "dbt-semantic-refresh-plan-bundle",
+    "v2-dag-projection",
+    "activation-receipt",
+    "deployment-index",
+    "workflow-execution-binding",
+    "compiler-runtime-authority-bundle",
+    "attempt-binding",
+    "model-build-receipt",
+    "trusted-attempt-termination-receipt",
+    "attempt-continuation-receipt",
+    "build-gate-receipt",
+    "seal-authorization-receipt",
+    "sealed-artifact-manifest",
+    "content-record",
+    "prepared-receipt",
+    "commit-intent",
+    "exchange-receipt",
+    "predecessor-receipt",
+    "outcome-observation",
+    "publication-receipt",
+    "empty-scope-receipt",
+    "failed-workflow-summary",
+    "durable-workflow-summary",
+    "clickhouse-failed-scratch-cleanup-receipt",
+    "mssql-failed-precommit-cleanup-ack",
+]
 # Types whose schema is that of another: told apart by where they stand.
 PLACES = {
     ("AttemptBinding", "pod_uid"): "pod",
@@ -58,6 +96,7 @@ PLACES = {
     ("BaselineAdoptionReceipt", "coverage_start"): "cover",
     ("BaselineAdoptionReceipt", "coverage_end"): "cover",
     ("TrustedAttemptTerminationReceipt", "map_index"): "n-1",
+    ("ContainerTermination", "exit_code"): "int",
     ("ProjectOverlay", "models"): "{id,tree}",
     **{
         (part, name): "cleanup"
@@ -128,7 +167,9 @@ def tables() -> str:
     # A kind that the chain does not place yet comes last.
     for schema in sorted(DOCUMENTS, key=lambda item: (_place(item), item)):
         kind = cast("type[Document]", document_class(schema))
-        lines.append(f'    "{schema}": ("{kind.__name__}", "{kind.DIGEST_FIELD}"),')
+        entry = f'    "{schema}": ("{kind.__name__}", "{kind.DIGEST_FIELD}"),'
+        names = [f'        "{name}",' for name in (kind.__name__, kind.DIGEST_FIELD)]
+        lines += [entry] if len(entry) <= LINE_LENGTH else [f'    "{schema}": (', *names, "    ),"]
         described = schema_of(kind)
         for name, part in {**described.get("$defs", {}), kind.__name__: described}.items():
             fields = []

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dpone_clickhouse.connection import Connection, Endpoint, Tag
+from dpone_clickhouse.preparation import content
 from dpone_clickhouse.publisher import ClickHousePublisher
+from dpone_clickhouse.target import table_of
 from dpone_contracts.effects import Applied, NotApplied, Unknown
 from dpone_contracts.errors import DponeError
 from dpone_contracts.relations import ClickHouseRelation
@@ -57,11 +59,28 @@ def test_a_taken_name_is_not_applied_and_left_alone(flights: Any) -> None:
 
 def test_staging_has_the_digest_of_what_was_loaded(flights: Any) -> None:
     first = flights.staged()
-    rows, digest = flights.publisher.staging_content(flights.target, flights.admitted(), first)
+    rows, digest = flights.publisher.staging_content(flights.plan, flights.target, flights.admitted(), first)
     assert rows == 550
     flights.publisher.load_chunk(flights.target, flights.admitted(), first, 2, flights.parquet(flights.day()))
-    twice, other = flights.publisher.staging_content(flights.target, flights.admitted(), first)
+    twice, other = flights.publisher.staging_content(flights.plan, flights.target, flights.admitted(), first)
     assert (twice, other == digest) == (1100, False)
+
+
+def test_the_digest_follows_the_plans_order_of_the_key(flights: Any) -> None:
+    scratch = flights.staged()
+    _, in_table_order = flights.publisher.staging_content(
+        flights.plan, flights.target, flights.admitted(), scratch
+    )
+    flights.key = ("carrier", "at", "flight")
+    _, in_plan_order = flights.publisher.staging_content(
+        flights.plan, flights.target, flights.admitted(), scratch
+    )
+    table = table_of(flights.target, flights.plan)
+    connection = flights.connection()
+    by_carrier = content(connection, table, scratch.staging, Tag("dpone-test-", "content"))
+    connection.close()
+    assert (table.key, by_carrier) == (("carrier", "at", "flight"), (550, in_plan_order))
+    assert in_plan_order != in_table_order
 
 
 @pytest.mark.parametrize(
@@ -147,7 +166,9 @@ def test_staging_and_disk_budgets_are_checked_before_the_bytes_are_sent(
         _code(full.create_scratch(flights.plan, flights.target, flights.admitted(OTHER_ATTEMPT)))
         == "DPONE_CLICKHOUSE_BUDGET"
     )
-    assert flights.publisher.staging_content(flights.target, flights.admitted(), scratch)[0] == 0
+    assert (
+        flights.publisher.staging_content(flights.plan, flights.target, flights.admitted(), scratch)[0] == 0
+    )
     connection.close()
 
 

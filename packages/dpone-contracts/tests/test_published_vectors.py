@@ -48,7 +48,7 @@ def named(entries: list[dict[str, Any]]) -> list[Any]:
 
 
 def read(entry: dict[str, Any]) -> bytes:
-    return (VECTORS / entry["file"]).read_bytes()
+    return VECTORS.joinpath(entry["file"]).read_bytes()
 
 
 def plain(name: str) -> dict[str, Any]:

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
 
 from dpone_contracts.bindings import AttemptBinding
+from dpone_contracts.effects import Applied
 from dpone_contracts.ports.refresh_state import AdmittedOperation
 from dpone_contracts.testing.plan_example import Example, ExampleModel, example_bundle
+from dpone_mssql.connection import Session, SqlServerConfig
+from dpone_mssql.control_schema import ControlNames, install
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FLIGHT = ExampleModel(
     "flight",
@@ -63,3 +80,77 @@ def admitted(example: Example) -> dict[str, AdmittedOperation]:
             plan.operation_id, attempt, target.target_resource_id, f"reservation-{epoch}", ()
         )
     return found
+
+
+@pytest.fixture(scope="session")
+def flight() -> ExampleModel:
+    return FLIGHT
+
+
+@pytest.fixture(scope="session")
+def weather() -> ExampleModel:
+    return WEATHER
+
+
+@pytest.fixture(scope="session")
+def keys_only() -> ExampleModel:
+    return KEYS_ONLY
+
+
+@pytest.fixture(scope="session")
+def connection_string() -> Iterator[str]:
+    """The installer's connection to a real server by DPONE_MSSQL_DSN, or to the lab's endpoint."""
+    given = os.environ.get("DPONE_MSSQL_DSN")
+    if given:
+        yield given
+        return
+    if find_spec("dpone_lab") is None:
+        pytest.skip("no SQL Server: neither DPONE_MSSQL_DSN nor the lab is there")
+    from dpone_lab.odbc import find_driver
+
+    # Not below pytest's own directory: under root, PostgreSQL runs as another user, who must get through to it.
+    folder = Path(tempfile.mkdtemp(prefix="dpone-mssql-"))
+    password = secrets.token_hex(12)
+    (folder / "password").write_text(password)
+    command = [sys.executable, "-m", "dpone_lab.sqlserver", "--data", str(folder / "data")]
+    command += ["--password-file", str(folder / "password"), "--log", str(folder / "log")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as endpoint:
+        assert endpoint.stdout is not None
+        ready = json.loads(endpoint.stdout.readline())
+        yield (
+            f"DRIVER={{{find_driver(None)}}};SERVER=127.0.0.1,{ready['port']};PORT={ready['port']};DATABASE=lab;"
+            f"UID=sa;PWD={password};Encrypt=no;TDS_Version=7.4"
+        )
+        endpoint.terminate()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def names() -> ControlNames:
+    return ControlNames()
+
+
+@pytest.fixture(scope="session")
+def installer(connection_string: str, names: ControlNames) -> SqlServerConfig:
+    """The installer's configuration of a database that has the control schema."""
+    config = SqlServerConfig(connection_string, 15, 5_000, 60)
+    assert isinstance(install(config, names), Applied)
+    return config
+
+
+@pytest.fixture(scope="session")
+def runtime(installer: SqlServerConfig, names: ControlNames) -> SqlServerConfig:
+    """A login that is a member of the runtime role and nothing else, with rights on the models' schema."""
+    login, password = "dpone_worker", "W0rker-" + secrets.token_hex(8)
+    with Session(installer) as session:
+        if session.rows("SELECT SCHEMA_ID(N'mart');")[0][0] is None:
+            session.rows("CREATE SCHEMA [mart];")
+        session.rows(f"CREATE LOGIN [{login}] WITH PASSWORD = '{password}';")
+        session.rows(f"CREATE USER [{login}] FOR LOGIN [{login}];")
+        session.rows(f"ALTER ROLE [{names.runtime_role}] ADD MEMBER [{login}];")
+        session.rows(f"GRANT SELECT, INSERT, UPDATE, ALTER ON SCHEMA::[mart] TO [{login}];")
+        session.rows(f"GRANT VIEW SERVER STATE TO [{login}];")
+    parts = [
+        part for part in installer.connection_string.split(";") if part[:4].upper() not in ("UID=", "PWD=")
+    ]
+    return SqlServerConfig(";".join([*parts, f"UID={login}", f"PWD={password}"]), 15, 5_000, 60)

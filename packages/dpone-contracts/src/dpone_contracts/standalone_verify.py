@@ -395,7 +395,7 @@ PARTS: dict[str, str] = {
         workflow_execution_id:id workflow_execution_binding_sha256:sha models:[+ModelAuthority
     """,
     "ContainerTermination": """
-        name:id container_id:id reason:id finished_at:micros exit_code?:n0
+        name:id container_id:id reason:id finished_at:micros exit_code?:int
     """,
     "ContentRecord": """
         schema:=dpone.semantic-refresh-content-record.v1 content_record_sha256:sha artifact_manifest_sha256:sha
@@ -496,7 +496,7 @@ PARTS: dict[str, str] = {
     "KeyTemplateColumn": """
         name:id source_type:str target_type:str
         mapping:=bit_bool|integer_width_preserving|uuid_equality|date|datetime2_utc|decimal_exact nullable:false
-        domain_min?:str domain_max?:str utc_assurance_sha256?:sha utc_assurance_required:bool
+        domain_min?:str domain_max?:str utc_assurance_required:bool
     """,
     "ModelAuthority": """
         model_unique_id:model operation_id:sha operation_plan_sha256:sha baseline_adoption_receipt_sha256:sha
@@ -947,6 +947,7 @@ SCALARS: dict[str, Callable[[Any, str], Iterator[Fault]]] = {
     "micros": _moment(rf"{DATE}T{TIME}\.\d{{6}}Z"),
     "instant": _moment(rf"{DATE}T{TIME}(?:\.(?!000000)\d{{6}})?Z"),
     "n-1": _integer(-1),
+    "int": _integer(-(2**63)),
     "n0": _integer(0),
     "n1": _integer(1),
     "zero": _integer(0, 0),
@@ -1016,7 +1017,10 @@ def check_part(part: str, value: Any, path: str) -> Iterator[Fault]:
             faults.append(Fault(f"{at}{name}", "required-field"))
     for name in value:
         if name not in known:
-            opened = path.split(".")[0].split("[")[0] in ("plan_bundle", "template_pack")
+            opened = path.split(".", maxsplit=1)[0].split("[", maxsplit=1)[0] in (
+                "plan_bundle",
+                "template_pack",
+            )
             faults.append(Fault(f"{at}{name}", "closed-document", readable=opened))
     yield from faults
     if part in RULES and all(fault.readable for fault in faults):
@@ -1185,7 +1189,7 @@ def execution_binding(doc: Doc) -> Iterator[Broken]:
 def attempt_binding(doc: Doc) -> Iterator[Broken]:
     """The execution id is the DagRun's."""
     if doc["dag_run_id"] != doc["workflow_execution_id"]:
-        yield "dag_run_id", "execution-is-dag-run", LAX
+        yield "dag_run_id", "execution-is-dag-run", False
 
 
 def continuation(doc: Doc) -> Iterator[Broken]:
@@ -1226,9 +1230,9 @@ def mutation_closure(doc: Doc) -> Iterator[Broken]:
     for index, selector in enumerate(doc["selectors"]):
         if not any(selector.endswith("." + node.split(".", 2)[-1]) for node in mutating):
             yield f"selectors[{index}]", "exact-selector", LAX
-    if doc["status"] == "PROVEN" and (
-        unclassified or any(not node.startswith("model.") for node in mutating)
-    ):
+    if doc["status"] == "PROVEN" and unclassified:
+        yield "unclassified_mutating_node_ids", "proven-is-classified", False
+    if doc["status"] == "PROVEN" and any(not node.startswith("model.") for node in mutating):
         yield "selected_mutating_node_ids", "models-mutate", LAX
 
 
@@ -1241,15 +1245,17 @@ def read_dependencies(doc: Doc) -> Iterator[Broken]:
         yield "dependency_edges", "sorted-set", False
     if len(edges) > doc["max_edges"]:
         yield "dependency_edges", "edge-budget", False
+    sources = {source for source, _, _ in edges}
+    if len(bases | sources | {target for _, target, _ in edges}) > doc["max_nodes"]:
+        yield "dependency_edges", "node-budget", False
     if doc["status"] != "PROVEN":
         return
-    sources = {source for source, _, _ in edges}
+    if not bases:
+        yield "base_relation_object_ids", "proven-has-bases", False
     tables = {target for _, target, kind in edges if kind == "BASE_TABLE"}
     modules = {target for _, target, kind in edges if kind != "BASE_TABLE"}
-    if not bases or not tables <= bases or tables & sources or modules & bases:
+    if not tables <= bases or tables & sources or modules & bases:
         yield "base_relation_object_ids", "bases-listed", LAX
-    if len(bases | sources | tables | modules) > doc["max_nodes"]:
-        yield "dependency_edges", "node-budget", LAX
     depth, ends = 0, {target for _, target, _ in edges} | sources
     while ends := {source for source, target, _ in edges if target in ends} if depth <= len(edges) else set():
         depth += 1
@@ -1292,6 +1298,12 @@ def route(doc: Doc) -> Iterator[Broken]:
     else:
         yield from present(doc, optional, (*WINDOW, "tested_at"))
     yield from window(doc)
+    if (
+        "tested_at" in doc
+        and "effective_from" in doc
+        and instant(doc["tested_at"]) > instant(doc["effective_from"])
+    ):
+        yield "tested_at", "tested-before-effective", False
 
 
 def assurance_subject(doc: Doc) -> Iterator[Broken]:
@@ -1325,9 +1337,13 @@ def termination(doc: Doc) -> Iterator[Broken]:
             yield f"container_terminations[{index}].finished_at", "ended-before-observed", False
         if doc["terminal_phase"] == "Succeeded" and container.get("exit_code") != 0:
             yield f"container_terminations[{index}].exit_code", "success-exits-zero", LAX
-    for name in ("name", "container_id"):
-        if not distinct([container[name] for container in containers]):
-            yield "container_terminations", "one-report-a-container", LAX
+        if container.get("exit_code", 0) < 0:
+            yield f"container_terminations[{index}].exit_code", "exit-code", LAX
+    names = [container["name"] for container in containers]
+    if names != sorted(set(names)):
+        yield "container_terminations", "sorted-set", False
+    if not distinct([container["container_id"] for container in containers]):
+        yield "container_terminations", "one-report-a-container", LAX
 
 
 def scratch(doc: Doc) -> Iterator[Broken]:
@@ -1428,7 +1444,7 @@ def durable_summary(doc: Doc) -> Iterator[Broken]:
         yield "publications", "one-revision", LAX
     execution = doc["workflow_execution_binding_sha256"]
     if any(publication["workflow_execution_binding_sha256"] != execution for publication in publications):
-        yield "publications", "one-execution", LAX
+        yield "publications", "one-execution", False
 
 
 def dag_policy(doc: Doc) -> Iterator[Broken]:
@@ -1939,6 +1955,9 @@ REFERENCES: dict[str, str] = {
 ADDITIVE = {"model-build-receipt", "prepared-receipt", "exchange-receipt", "v2-dag-projection"}
 """Kinds that a folder may lack altogether: earlier evidence has none, or keeps them elsewhere."""
 
+BUNDLES = {"dpone.dbt-semantic-refresh-plan-bundle.v1", f"{PREFIX}proof-bundle.v1"}
+"""Documents that stand for the documents inside of them."""
+
 AGREE = (
     "environment",
     "release_id",
@@ -1995,7 +2014,7 @@ def links_of(document: Document) -> Iterator[tuple[str, str, str, dict[str, Any]
                 **said,
                 **{name: value[name] for name in AGREE if name in value and (path or name != own)},
             }
-            for name, item in value.items():
+            for name, item in sorted(value.items()):
                 at = f"{path}.{name}" if path else name
                 if name in REFERENCES and not (path == "" and name == own):
                     for index, target in enumerate(item if type(item) is list else [item]):
@@ -2008,12 +2027,13 @@ def links_of(document: Document) -> Iterator[tuple[str, str, str, dict[str, Any]
 
 
 def index_of(documents: Sequence[Document]) -> dict[tuple[str, str], Document]:
-    """Index documents, and those inside of them, by kind and digest; operation plans by operation id too."""
+    """Index documents, and those that a bundle holds, by kind and digest; operation plans by operation id too."""
     index: dict[tuple[str, str], Document] = {}
     for document in documents:
         if document.content is None:
             continue
-        for _, content in [("", document.content), *nested_documents(document.content)]:
+        bundled = nested_documents(document.content) if document.schema in BUNDLES else ()
+        for _, content in [("", document.content), *bundled]:
             kind = kind_of(content["schema"])
             held = document if content is document.content else document._replace(content=content)
             index.setdefault((kind, content[digest_field(content["schema"])]), held)
@@ -2099,9 +2119,10 @@ def one_authority(contents: Sequence[Doc]) -> Iterator[tuple[int, str, str]]:
     for name in ("release_id", "store_authority_id"):
         first: dict[str, str] = {}
         for index, content in enumerate(contents):
-            if "deployment_id" in content and name in content:
-                if content[name] != first.setdefault(content["deployment_id"], content[name]):
-                    yield index, name, "one-authority"
+            if "deployment_id" not in content or name not in content:
+                continue
+            if content[name] != first.setdefault(content["deployment_id"], content[name]):
+                yield index, name, "one-authority"
 
 
 ASSURANCES = {
@@ -2162,9 +2183,7 @@ def _rules_of(
         seal_ = index.get(("seal-authorization-receipt", doc["seal_authorization_receipt_sha256"]))
         if seal_ and seal_["after_image_row_count"] != doc["total_rows"]:
             yield "total_rows", "rows-of-image"
-    elif kind == "durable-workflow-summary":
-        yield from _expected(doc, index)
-    elif kind == "failed-workflow-summary":
+    elif kind in ("durable-workflow-summary", "failed-workflow-summary"):
         yield from _expected(doc, index)
     if at is not None and kind in ("seal-authorization-receipt", "compiler-runtime-authority-bundle"):
         yield from _certificates(doc, index, revocations, at)

@@ -207,3 +207,74 @@ def test_unknown_grantees_and_taken_names(sql: SqlClient, bob: SqlClient, table:
     assert sql.error(f"GRANT SELECT ON {table} TO nobody_of_that_name") == 15151
     assert sql.error(f"CREATE USER {bob.user} FOR LOGIN {bob.user}") == 15023
     assert sql.error(f"CREATE LOGIN {bob.user} WITH PASSWORD = 'Aa1!something'") == 15025
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "IF EXISTS (SELECT 1 FROM {t}) SELECT 1",
+        "DECLARE @n int = (SELECT MAX(n) FROM {t})",
+        "DECLARE @n int; SELECT @n = n FROM {t}",
+        "SELECT 1 WHERE EXISTS (SELECT 1 FROM {t})",
+        "WITH x AS (SELECT n FROM {t}) SELECT n FROM x",
+        "SELECT n INTO #copy FROM {t}",
+        "EXEC('SELECT n FROM {t}')",
+        "EXEC sp_executesql N'SELECT n FROM {t}'",
+    ],
+)
+def test_reading_in_any_place_needs_select(bob: SqlClient, table: str, statement: str) -> None:
+    assert bob.error(statement.format(t=table)) == 229
+
+
+def test_each_table_of_a_change_is_checked(sql: SqlClient, bob: SqlClient, table: str, schema: str) -> None:
+    sql.run(f"CREATE TABLE {schema}.s (id int, n int); GRANT SELECT, UPDATE, INSERT ON {table} TO {bob.user}")
+    assert bob.error(f"INSERT {table} SELECT id, n FROM {schema}.s") == 229
+    assert bob.error(f"UPDATE t SET n = s.n FROM {table} AS t JOIN {schema}.s AS s ON s.id = t.id") == 229
+    sql.run(f"GRANT SELECT ON {schema}.s TO {bob.user}")
+    bob.run(f"INSERT {table} SELECT id, n FROM {schema}.s")
+    bob.run(f"UPDATE t SET n = s.n FROM {table} AS t JOIN {schema}.s AS s ON s.id = t.id")
+
+
+def test_a_foreign_key_needs_references(sql: SqlClient, bob: SqlClient, table: str, schema: str) -> None:
+    sql.run(f"GRANT CREATE TABLE TO {bob.user}; GRANT ALTER ON SCHEMA::{schema} TO {bob.user}")
+    sql.run(f"DENY REFERENCES ON {table} TO {bob.user}")
+    statement = f"CREATE TABLE {schema}.child (id int REFERENCES {table} (id))"
+    assert bob.error(statement) in (229, 1767)
+    sql.run(f"GRANT REFERENCES ON {table} TO {bob.user}")
+    bob.run(statement)
+
+
+def test_grant_option_lets_a_user_pass_its_permission_on(
+    sql: SqlClient, login: Callable[[str], SqlClient], table: str
+) -> None:
+    giver, taker = login("giver"), login("taker")
+    sql.run(f"GRANT SELECT ON {table} TO {giver.user} WITH GRANT OPTION")
+    giver.run(f"GRANT SELECT ON {table} TO {taker.user}")
+    assert taker.rows(f"SELECT n FROM {table}") == [(0,)]
+    assert giver.error(f"GRANT INSERT ON {table} TO {taker.user}") == 15151
+
+
+def test_db_owner_may_all_and_db_ddladmin_defines_without_reading(
+    sql: SqlClient, login: Callable[[str], SqlClient], table: str, schema: str
+) -> None:
+    owner, definer = login("owner"), login("definer")
+    sql.run(f"ALTER ROLE db_owner ADD MEMBER {owner.user}; ALTER ROLE db_ddladmin ADD MEMBER {definer.user}")
+    owner.run(f"UPDATE {table} SET n = 1; CREATE TABLE {schema}.o (a int); DROP TABLE {schema}.o")
+    definer.run(f"CREATE TABLE {schema}.d (a int); ALTER TABLE {table} ADD extra int; DROP TABLE {schema}.d")
+    assert definer.error(f"SELECT n FROM {table}") == 229
+
+
+def test_a_transaction_that_rolls_back_takes_its_grants_with_it(
+    sql: SqlClient, bob: SqlClient, table: str
+) -> None:
+    sql.run(f"BEGIN TRAN; GRANT SELECT ON {table} TO {bob.user}; ROLLBACK")
+    assert bob.error(f"SELECT n FROM {table}") == 229
+
+
+def test_permissions_follow_a_renamed_table_and_die_with_it(
+    sql: SqlClient, bob: SqlClient, table: str, schema: str
+) -> None:
+    sql.run(f"GRANT SELECT ON {table} TO {bob.user}; EXEC sp_rename '{table}', 'u'")
+    assert bob.rows(f"SELECT n FROM {schema}.u") == [(0,)]
+    sql.run(f"DROP TABLE {schema}.u; CREATE TABLE {schema}.u (n int)")
+    assert bob.error(f"SELECT n FROM {schema}.u") == 229

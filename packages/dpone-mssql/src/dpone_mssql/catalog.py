@@ -103,7 +103,9 @@ class MssqlCatalog:
         database, collation = "", ""
         found: list[tuple[SqlRelation, int | None]] = [(root, None) for root in sorted(set(roots))]
         try:
-            database, collation, found = read_committed(self._config, lambda session: self._walk(session, roots, walk))
+            database, collation, found = read_committed(
+                self._config, lambda session: self._walk(session, roots, walk)
+            )
         except SqlServerError as error:
             walk.unreadable.append(
                 f"{before_commit(error).observed}: nothing of the catalog counts as absent"

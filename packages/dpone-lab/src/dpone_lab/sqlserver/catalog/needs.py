@@ -169,8 +169,19 @@ def _removal_needs(node: object, catalog: Catalog) -> Iterator[Need]:
                 yield from _drop_schema_needs(name.name, catalog)
         case DropObjects(kind="TRIGGER", on_database=True):
             yield Need("ALTER ANY DATABASE DDL TRIGGER", _ANY_DATABASE)
+        case DropObjects(kind="TRIGGER"):
+            yield from _drop_trigger_needs(node, catalog)
         case _:
             return
+
+
+def _drop_trigger_needs(node: DropObjects, catalog: Catalog) -> Iterator[Need]:
+    """ALTER on the trigger's schema: coarser than SQL Server's ALTER on its table, so that more is refused, never less."""
+    for name in node.names:
+        schema = catalog.schema(name.schema or catalog.default_schema)
+        if schema is not None:
+            message = f"Cannot drop the trigger '{name}', because it does not exist or you do not have permission."
+            yield Need("ALTER", Securable(SCHEMA, schema), SqlServerError(Number.DROP_MISSING, message))
 
 
 def _new_object_needs(permission: str, name: ObjectName, catalog: Catalog) -> Iterator[Need]:

@@ -1,0 +1,1 @@
+"""Support for tests against an engine; no production module imports it."""
