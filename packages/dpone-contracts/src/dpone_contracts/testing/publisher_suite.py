@@ -65,8 +65,9 @@ class PublisherSuite:
         self, publisher: PreparedPublisher, generation: Generation
     ) -> None:
         scratch, _ = prepared(publisher, generation)
-        expected = (len(NEW), TargetRows.of(generation.target).digest(NEW))
-        assert publisher.staging_content(generation.target, generation.admitted, scratch) == expected
+        plan, target = generation.plan, generation.target
+        expected = (len(NEW), TargetRows.of(target, plan).digest(NEW))
+        assert publisher.staging_content(plan, target, generation.admitted, scratch) == expected
 
     def test_scratch_is_made_once_and_found_again(
         self, publisher: PreparedPublisher, generation: Generation
