@@ -152,7 +152,9 @@ def _syntax(error: Exception, sql: str, tokens: Sequence[Token]) -> Reason:
         if faults:
             return faults[0]
         line, column = place(sql, len(sql.rstrip()))
-    what = str(details.get("description") or "the text can't be read").rstrip(".")
+    what = str(details.get("description") or "").rstrip(".")
+    if not what or "<class" in what:
+        what = "the text can't be read here"
     return Reason(Code.SQL_SYNTAX, what, line=line, column=column)
 
 
