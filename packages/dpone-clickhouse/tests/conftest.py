@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dpone_contracts.ports.publisher import PreparedPublisher, Scratch, ShadowBuild, ShadowProof
 
 OPERATION = "sha256:" + "0a" * 32
+EXECUTION = "sha256:" + "0d" * 32
 LIMIT = 1 << 40
 
 FLIGHTS = (
@@ -97,7 +98,10 @@ class Case:
         return AdmittedOperation(
             operation_id=OPERATION,
             attempt=AttemptBinding.model_construct(
-                attempt_binding_sha256=attempt or self.attempt, operation_id=OPERATION, fencing_epoch=7
+                attempt_binding_sha256=attempt or self.attempt,
+                workflow_execution_binding_sha256=EXECUTION,
+                operation_id=OPERATION,
+                fencing_epoch=7,
             ),
             guard_resource_id="guard",
             reservation_id="reservation",

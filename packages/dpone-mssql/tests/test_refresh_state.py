@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dpone_contracts.bindings import AttemptContinuationReceipt
 from dpone_contracts.effects import Applied, NotApplied
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
 from dpone_contracts.ports.activation_store import Checkpoint, ScopeHead
-from dpone_contracts.receipts import TrustedAttemptTerminationReceipt
 from dpone_contracts.summaries import DurableWorkflowSummary
 from dpone_contracts.testing.plan_example import ExampleModel, made_up
 from dpone_mssql.testing.refreshed import POD, Refreshed, applied, refreshed
@@ -175,72 +173,10 @@ def test_an_attempt_is_launched_once(one: Refreshed) -> None:
     assert code(one.state.record_intent(admitted.attempt)) == "DPONE_ATTEMPT_ALREADY_INVOKED"
 
 
-def continuation(
-    one: Refreshed, admitted: AdmittedOperation
-) -> tuple[AttemptContinuationReceipt, TrustedAttemptTerminationReceipt]:
-    attempt = admitted.attempt
-    receipt_sha256 = one.sql(
-        f"SELECT r.[receipt_sha256] FROM [dpone_control].[build_receipts] AS r WHERE r.[operation_id] = 0x{attempt.operation_id[7:]};"
-    )[0][0]
-    termination = TrustedAttemptTerminationReceipt.build(
-        attempt_binding_sha256=attempt.digest,
-        cluster_id="cluster",
-        container_terminations=[
-            {
-                "container_id": "c",
-                "exit_code": 137,
-                "finished_at": "2026-08-09T02:00:00.000000Z",
-                "name": "base",
-                "reason": "Error",
-            }
-        ],
-        dag_id="dag",
-        map_index=-1,
-        namespace="jobs",
-        observed_at="2026-08-09T02:00:01.000000Z",
-        observer_attestation_sha256=made_up("a"),
-        observer_authority="observer",
-        observer_policy_sha256=made_up("p"),
-        observer_signature_sha256=made_up("s"),
-        operation_ids=[attempt.operation_id],
-        pod_name="pod",
-        pod_resource_version="1",
-        pod_uid=attempt.pod_uid,
-        run_id=attempt.dag_run_id,
-        task_id=attempt.task_id,
-        terminal_phase="Failed",
-        try_number=attempt.try_number,
-        verification_status="VERIFIED",
-        workflow_execution_binding_sha256=attempt.workflow_execution_binding_sha256,
-        workflow_execution_id=attempt.workflow_execution_id,
-    )
-    receipt = AttemptContinuationReceipt.build(
-        after_image_sha256=made_up("after"),
-        build_receipt_sha256="sha256:" + bytes(receipt_sha256).hex(),
-        clickhouse_cluster_authority_id="clickhouse-example",
-        clickhouse_query_id_prefix="prefix-",
-        fencing_epoch=attempt.fencing_epoch,
-        guard_resource_id=admitted.guard_resource_id,
-        mssql_active_session_count=0,
-        mssql_guard_lock_status="EXCLUSIVE_ACQUIRED",
-        operation_id=attempt.operation_id,
-        operation_plan_sha256=attempt.operation_plan_sha256,
-        original_attempt_binding_sha256=attempt.digest,
-        original_attempt_termination_receipt_sha256=termination.digest,
-        pod_uid="64a4c26e-8769-4759-9d9d-2ba78255c9a1",
-        status="VERIFIED",
-        task_id=attempt.task_id,
-        try_number=attempt.try_number + 1,
-        verified_at="2026-08-09T02:00:02.000000Z",
-        workflow_execution_binding_sha256=attempt.workflow_execution_binding_sha256,
-    )
-    return receipt, termination
-
-
 def test_a_continuation_fences_the_original_attempt_and_has_no_successor(one: Refreshed) -> None:
     admitted = one.started()
     one.run_batch(admitted, f"SELECT * FROM {one.table}")
-    receipt, termination = continuation(one, admitted)
+    receipt, termination = one.continuation(admitted)
     worker = one.worker("run-1", try_number=2, pod_uid=receipt.pod_uid)
     third = one.worker("run-1", try_number=3, pod_uid=POD)
     unsupported = "DPONE_SEMANTIC_REFRESH_CONTINUATION_CHAIN_UNSUPPORTED"

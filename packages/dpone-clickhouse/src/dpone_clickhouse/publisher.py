@@ -10,7 +10,7 @@ from dpone_clickhouse.connection import Connection, Tag
 from dpone_clickhouse.failures import reading
 from dpone_clickhouse.names import OBSERVER_PREFIX, AttemptNames
 from dpone_clickhouse.observation import observe, row_policies, table_row
-from dpone_clickhouse.parts import parts_digest, table_bytes
+from dpone_clickhouse.parts import parts_digest, table_size
 from dpone_clickhouse.scope import scope_of
 from dpone_clickhouse.scratch import uuids
 from dpone_clickhouse.target import TargetTable, table_of
@@ -91,7 +91,7 @@ class ClickHousePublisher:
         """Insert one verified Parquet chunk into staging; the value is the rows written."""
         table, tag = table_of(target), _tag(admitted, f"load-{ordinal}")
         with reading():
-            held = table_bytes(self._connection, scratch.staging_uuid, tag)
+            rows, held = table_size(self._connection, scratch.staging_uuid, tag)
             free = budget.free_bytes(self._connection, table.relation, tag)
         allowed = budget.allocated(admitted, budget.STAGING)
         refusal = budget.exceeded(
@@ -99,7 +99,7 @@ class ClickHousePublisher:
         ) or budget.exceeded(f"disk for chunk {ordinal}", len(data) + self._disk_reserve_bytes, free)
         if refusal is not None:
             return NotApplied(refusal)
-        return preparation.load(self._connection, table, scratch, data, tag)
+        return preparation.load(self._connection, table, scratch, rows, data, tag)
 
     @effect(EffectKind.READ)
     def staging_content(
@@ -262,8 +262,8 @@ class ClickHousePublisher:
         """Name every budget that the shadow would break; attached partitions cost no bytes."""
         table, policy = table_of(target), target.resource_policy
         with reading():
-            staged = table_bytes(self._connection, scratch.staging_uuid, tag)
-            held = table_bytes(self._connection, target_uuid, tag)
+            _, staged = table_size(self._connection, scratch.staging_uuid, tag)
+            _, held = table_size(self._connection, target_uuid, tag)
             outside = preparation.rows_outside(self._connection, scratch.staging, scope_of(plan, table), tag)
             rebuilt = preparation.partition_bytes(self._connection, table.relation, shadow_plan.rebuilt, tag)
             free = budget.free_bytes(self._connection, table.relation, tag)
@@ -324,7 +324,10 @@ class ClickHousePublisher:
 
 
 def _names(admitted: AdmittedOperation) -> AttemptNames:
-    return AttemptNames(admitted.operation_id, admitted.attempt.attempt_binding_sha256)
+    attempt = admitted.attempt
+    return AttemptNames(
+        admitted.operation_id, attempt.attempt_binding_sha256, attempt.workflow_execution_binding_sha256
+    )
 
 
 def _tag(admitted: AdmittedOperation, step: str) -> Tag:

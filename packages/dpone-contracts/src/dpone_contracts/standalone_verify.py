@@ -395,7 +395,7 @@ PARTS: dict[str, str] = {
         workflow_execution_id:id workflow_execution_binding_sha256:sha models:[+ModelAuthority
     """,
     "ContainerTermination": """
-        name:id container_id:id reason:id finished_at:micros exit_code?:n0
+        name:id container_id:id reason:id finished_at:micros exit_code?:int
     """,
     "ContentRecord": """
         schema:=dpone.semantic-refresh-content-record.v1 content_record_sha256:sha artifact_manifest_sha256:sha
@@ -947,6 +947,7 @@ SCALARS: dict[str, Callable[[Any, str], Iterator[Fault]]] = {
     "micros": _moment(rf"{DATE}T{TIME}\.\d{{6}}Z"),
     "instant": _moment(rf"{DATE}T{TIME}(?:\.(?!000000)\d{{6}})?Z"),
     "n-1": _integer(-1),
+    "int": _integer(-(2**63)),
     "n0": _integer(0),
     "n1": _integer(1),
     "zero": _integer(0, 0),
@@ -1188,7 +1189,7 @@ def execution_binding(doc: Doc) -> Iterator[Broken]:
 def attempt_binding(doc: Doc) -> Iterator[Broken]:
     """The execution id is the DagRun's."""
     if doc["dag_run_id"] != doc["workflow_execution_id"]:
-        yield "dag_run_id", "execution-is-dag-run", LAX
+        yield "dag_run_id", "execution-is-dag-run", False
 
 
 def continuation(doc: Doc) -> Iterator[Broken]:
@@ -1229,9 +1230,9 @@ def mutation_closure(doc: Doc) -> Iterator[Broken]:
     for index, selector in enumerate(doc["selectors"]):
         if not any(selector.endswith("." + node.split(".", 2)[-1]) for node in mutating):
             yield f"selectors[{index}]", "exact-selector", LAX
-    if doc["status"] == "PROVEN" and (
-        unclassified or any(not node.startswith("model.") for node in mutating)
-    ):
+    if doc["status"] == "PROVEN" and unclassified:
+        yield "unclassified_mutating_node_ids", "proven-is-classified", False
+    if doc["status"] == "PROVEN" and any(not node.startswith("model.") for node in mutating):
         yield "selected_mutating_node_ids", "models-mutate", LAX
 
 
@@ -1244,15 +1245,17 @@ def read_dependencies(doc: Doc) -> Iterator[Broken]:
         yield "dependency_edges", "sorted-set", False
     if len(edges) > doc["max_edges"]:
         yield "dependency_edges", "edge-budget", False
+    sources = {source for source, _, _ in edges}
+    if len(bases | sources | {target for _, target, _ in edges}) > doc["max_nodes"]:
+        yield "dependency_edges", "node-budget", False
     if doc["status"] != "PROVEN":
         return
-    sources = {source for source, _, _ in edges}
+    if not bases:
+        yield "base_relation_object_ids", "proven-has-bases", False
     tables = {target for _, target, kind in edges if kind == "BASE_TABLE"}
     modules = {target for _, target, kind in edges if kind != "BASE_TABLE"}
-    if not bases or not tables <= bases or tables & sources or modules & bases:
+    if not tables <= bases or tables & sources or modules & bases:
         yield "base_relation_object_ids", "bases-listed", LAX
-    if len(bases | sources | tables | modules) > doc["max_nodes"]:
-        yield "dependency_edges", "node-budget", LAX
     depth, ends = 0, {target for _, target, _ in edges} | sources
     while ends := {source for source, target, _ in edges if target in ends} if depth <= len(edges) else set():
         depth += 1
@@ -1295,6 +1298,12 @@ def route(doc: Doc) -> Iterator[Broken]:
     else:
         yield from present(doc, optional, (*WINDOW, "tested_at"))
     yield from window(doc)
+    if (
+        "tested_at" in doc
+        and "effective_from" in doc
+        and instant(doc["tested_at"]) > instant(doc["effective_from"])
+    ):
+        yield "tested_at", "tested-before-effective", False
 
 
 def assurance_subject(doc: Doc) -> Iterator[Broken]:
@@ -1328,9 +1337,13 @@ def termination(doc: Doc) -> Iterator[Broken]:
             yield f"container_terminations[{index}].finished_at", "ended-before-observed", False
         if doc["terminal_phase"] == "Succeeded" and container.get("exit_code") != 0:
             yield f"container_terminations[{index}].exit_code", "success-exits-zero", LAX
-    for name in ("name", "container_id"):
-        if not distinct([container[name] for container in containers]):
-            yield "container_terminations", "one-report-a-container", LAX
+        if container.get("exit_code", 0) < 0:
+            yield f"container_terminations[{index}].exit_code", "exit-code", LAX
+    names = [container["name"] for container in containers]
+    if names != sorted(set(names)):
+        yield "container_terminations", "sorted-set", False
+    if not distinct([container["container_id"] for container in containers]):
+        yield "container_terminations", "one-report-a-container", LAX
 
 
 def scratch(doc: Doc) -> Iterator[Broken]:
@@ -1431,7 +1444,7 @@ def durable_summary(doc: Doc) -> Iterator[Broken]:
         yield "publications", "one-revision", LAX
     execution = doc["workflow_execution_binding_sha256"]
     if any(publication["workflow_execution_binding_sha256"] != execution for publication in publications):
-        yield "publications", "one-execution", LAX
+        yield "publications", "one-execution", False
 
 
 def dag_policy(doc: Doc) -> Iterator[Broken]:

@@ -368,10 +368,11 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """``column = value``; ``a += 1`` arrives as ``a = a + 1``."""
+    """``column = value``, or with an operator ``column += value``."""
 
     column: str
     value: Expression
+    operator: OneOf["+", "-", "*", "/", "%", "&", "|", "^"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

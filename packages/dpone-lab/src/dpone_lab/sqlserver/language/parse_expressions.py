@@ -361,7 +361,7 @@ class ExpressionParser(TokenStream):
             raise unsupported(f"TRIM ({self.current.upper} …)")
         arguments = [self.expression()]
         if self.accept("FROM"):
-            arguments.insert(0, self.expression())
+            arguments.append(self.expression())
         self.expect(")")
         return Call("trim", tuple(arguments))
 

@@ -31,7 +31,13 @@ from dpone_lab.sqlserver.language.definitions import (
     SwitchTriggers,
     TruncateTable,
 )
-from dpone_lab.sqlserver.language.errors import TRIGGER_MARK, Number, SqlServerError, unsupported
+from dpone_lab.sqlserver.language.errors import (
+    RAISED_SQLSTATE,
+    TRIGGER_MARK,
+    Number,
+    SqlServerError,
+    unsupported,
+)
 from dpone_lab.sqlserver.language.expressions import Literal, ObjectName, TableSource
 from dpone_lab.sqlserver.language.name_scopes import BoundColumn, BoundSource, NameScope, rename_columns
 from dpone_lab.sqlserver.language.statement_context import StatementContext
@@ -414,7 +420,7 @@ class DefinitionTranslator:
             statements.append(f"DROP VIEW {place}")
         if existing is None or statements:
             statements.append(f"CREATE VIEW {place} AS SELECT {stub} WHERE false")
-        statements.append(f"COMMENT ON VIEW {place} IS {_comment(node.body)}")
+        statements.append(f"COMMENT ON VIEW {place} IS {_string(node.body)}")
         definition = ViewDefinition(
             schema, name, node.body, node.text, columns, _references(node), node.schemabinding
         )
@@ -436,11 +442,11 @@ class DefinitionTranslator:
         schema = table.schema
         name = quote_name(node.name.name)
         function = f"{quote_name(schema)}.{quote_name('trigger ' + node.name.name)}"
-        body = text_literal(throw)
-        statements = [
-            f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS "
-            f"$trigger$BEGIN RAISE EXCEPTION USING ERRCODE = 'ZS001', MESSAGE = {body}; END$trigger$",
-        ]
+        raising = (
+            f"BEGIN RAISE EXCEPTION USING ERRCODE = '{RAISED_SQLSTATE}', MESSAGE = {text_literal(throw)}; END"
+        )
+        body = _string(raising)
+        statements = [f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS {body}"]
         if node.mode != "CREATE":
             statements.append(f"DROP TRIGGER IF EXISTS {name} ON {table.postgres}")
         events = " OR ".join(node.events)
@@ -585,7 +591,7 @@ def _same_columns(existing: Relation, columns: Sequence[ResultColumn]) -> bool:
     )
 
 
-def _comment(body: str) -> str:
+def _string(body: str) -> str:
     quoted = body.replace("'", "''")
     return f"'{quoted}'"
 

@@ -51,13 +51,15 @@ class LockRequest:
 
     ``resource`` is ``(schema, name)`` with stored spelling, or ``("#catalog", schema)`` for the metadata of a schema;
     ``("#catalog", "*")`` stands for the catalog as a whole. Temporary tables take none. ``key_range`` tells that absent
-    keys are covered too (HOLDLOCK), which table locks do anyway.
+    keys are covered too (HOLDLOCK), which table locks do anyway. ``always`` tells that a hint asks for the lock even
+    where row versions would do (READCOMMITTEDLOCK, TABLOCK).
     """
 
     resource: tuple[str, str]
     mode: LockMode
     hold_to_end: bool
     key_range: bool = False
+    always: bool = False
 
 
 @dataclass(frozen=True, slots=True)

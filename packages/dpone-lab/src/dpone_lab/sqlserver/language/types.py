@@ -178,8 +178,8 @@ _SYNONYMS = {
     "double precision": "float",
 }
 _REFUSED = frozenset(
-    "money smallmoney smalldatetime datetimeoffset text ntext image xml sql_variant timestamp rowversion "
-    "hierarchyid geometry geography cursor json vector".split()
+    """money smallmoney smalldatetime datetimeoffset text ntext image xml sql_variant timestamp rowversion
+    hierarchyid geometry geography cursor json vector""".split()  # noqa: SIM905 - a table of words
 )
 LEGACY_TYPES = {
     "ntext": SqlType("nvarchar", length=MAX),
@@ -187,7 +187,7 @@ LEGACY_TYPES = {
     "image": SqlType("varbinary", length=MAX),
 }
 """What drivers still call their long parameters, and what such a parameter is."""
-_PLAIN = frozenset("bit tinyint smallint int bigint real date datetime uniqueidentifier".split())
+_PLAIN = frozenset("bit tinyint smallint int bigint real date datetime uniqueidentifier".split())  # noqa: SIM905 - a table of words
 
 DEFAULT_LENGTH_IN_DDL = 1
 DEFAULT_LENGTH_IN_CAST = 30
@@ -293,7 +293,7 @@ _BASES = {
     "uniqueidentifier": "uuid",
     "null": "text",
 }
-_TWINS = frozenset("bit smallint int bigint float real date uniqueidentifier decimal".split())
+_TWINS = frozenset("bit smallint int bigint float real date uniqueidentifier decimal".split())  # noqa: SIM905 - a table of words
 
 
 @dataclass(frozen=True, slots=True)
