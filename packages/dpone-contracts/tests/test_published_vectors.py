@@ -64,7 +64,7 @@ def test_the_contract_has_22_documents_with_the_published_digest_fields() -> Non
 def test_a_schema_id_leads_to_the_class_that_has_it(schema: str) -> None:
     kind = document_class(schema)
     assert kind is not None
-    assert kind.SCHEMA == schema
+    assert schema == kind.SCHEMA
     assert kind.DIGEST_FIELD in kind.model_fields
 
 
@@ -73,7 +73,7 @@ def test_a_valid_document_loads_with_the_digest_of_the_index(entry: dict[str, An
     loaded = load_document(read(entry))
     assert isinstance(loaded, Valid), getattr(loaded, "faults", None)
     assert loaded.document.digest == entry["digest"]
-    assert loaded.document.SCHEMA == entry["schema"]
+    assert entry["schema"] == loaded.document.SCHEMA
     assert loaded.received == read(entry)
 
 
