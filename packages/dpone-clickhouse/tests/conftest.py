@@ -12,6 +12,7 @@ import pytest
 from dpone_clickhouse.connection import Connection, Endpoint, Tag
 from dpone_clickhouse.publisher import ClickHousePublisher
 from dpone_contracts.bindings import AttemptBinding
+from dpone_contracts.effective_key import EffectiveKeyColumn
 from dpone_contracts.effects import Applied
 from dpone_contracts.payload_types import WritableColumn
 from dpone_contracts.plan_bundle import PlanTarget, ResourcePolicy
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from dpone_contracts.ports.publisher import PreparedPublisher, Scratch, ShadowBuild, ShadowProof
 
 OPERATION = "sha256:" + "0a" * 32
+EXECUTION = "sha256:" + "0d" * 32
 LIMIT = 1 << 40
 
 FLIGHTS = (
@@ -47,6 +49,7 @@ class Case:
     publisher: PreparedPublisher
     database: str
     columns: Sequence[tuple[str, str, str, bool, str]] = FLIGHTS
+    key: Sequence[str] = ()
     attempt: str = "sha256:" + "0b" * 32
     amounts: dict[str, int] = field(default_factory=dict)
     limits: dict[str, int] = field(default_factory=dict)
@@ -76,8 +79,12 @@ class Case:
 
     @property
     def plan(self) -> OperationPlan:
+        key = self.key or tuple(name for name, *_, role in self.columns if role != "MUTABLE_VALUE")
         return OperationPlan.model_construct(
-            operation_id=OPERATION, scope_start="2013-01-02T00:00:00Z", scope_end="2013-01-03T00:00:00Z"
+            operation_id=OPERATION,
+            scope_start="2013-01-02T00:00:00Z",
+            scope_end="2013-01-03T00:00:00Z",
+            effective_key_columns=tuple(EffectiveKeyColumn.model_construct(name=name) for name in key),
         )
 
     def admitted(self, attempt: str | None = None) -> AdmittedOperation:
@@ -91,7 +98,10 @@ class Case:
         return AdmittedOperation(
             operation_id=OPERATION,
             attempt=AttemptBinding.model_construct(
-                attempt_binding_sha256=attempt or self.attempt, operation_id=OPERATION, fencing_epoch=7
+                attempt_binding_sha256=attempt or self.attempt,
+                workflow_execution_binding_sha256=EXECUTION,
+                operation_id=OPERATION,
+                fencing_epoch=7,
             ),
             guard_resource_id="guard",
             reservation_id="reservation",
@@ -183,7 +193,7 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     running.stop()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def endpoint(engine: Any) -> Endpoint:
     """The engine's endpoint, from its DSN."""
     return Endpoint.from_dsn(engine.dsn, connect_timeout=10, statement_timeout=120)
@@ -209,6 +219,14 @@ def case(engine: Any, endpoint: Endpoint) -> Iterator[Case]:
     client.command(f"DROP DATABASE {database} SYNC")
     connection.close()
     client.close()
+
+
+@pytest.fixture(scope="session")
+def connection(endpoint: Endpoint) -> Iterator[Connection]:
+    """A connection of the adapter's own."""
+    connection = Connection(endpoint)
+    yield connection
+    connection.close()
 
 
 @pytest.fixture

@@ -143,6 +143,41 @@ def test_a_lost_answer_is_settled_by_the_map_and_nothing_is_sent_twice(
     assert sum(b"EXCHANGE TABLES" in request for request in proxy.requests) == 1
 
 
+def test_a_chunk_whose_answer_is_lost_is_unknown_and_not_sent_again(
+    flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher, applied: Callable[..., Any]
+) -> None:
+    scratch = applied(flights.publisher.create_scratch(flights.plan, flights.target, flights.admitted()))
+    chunk = flights.parquet(flights.day())
+    proxy.drop_answer_to = b"INSERT+INTO"
+    result = over_proxy.load_chunk(flights.target, flights.admitted(), scratch, 1, chunk)
+    assert isinstance(result, Unknown)
+    assert sum(b"INSERT+INTO" in request for request in proxy.requests) == 1
+    rows, _ = flights.publisher.staging_content(flights.plan, flights.target, flights.admitted(), scratch)
+    assert rows == 550
+
+
+def test_a_rename_whose_answer_is_lost_is_settled_by_the_names(
+    flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
+) -> None:
+    scratch, _ = flights.built()
+    proxy.drop_answer_to = b"RENAME"
+    burned = over_proxy.burn_shadow_name(flights.target, flights.admitted(NEXT_ATTEMPT), scratch)
+    assert isinstance(burned, Applied)
+    assert burned.value.shadow != scratch.shadow
+    assert flights.publisher.uuid_map(flights.target, burned.value).shadow_uuid == scratch.shadow_uuid
+
+
+def test_a_drop_whose_answer_is_lost_is_settled_by_absence(
+    flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
+) -> None:
+    scratch, _ = flights.built()
+    proxy.drop_answer_to = b"DROP+TABLE"
+    result = over_proxy.drop_scratch(
+        flights.target, flights.admitted(), scratch.staging, scratch.staging_uuid
+    )
+    assert result == Applied(None)
+
+
 def test_a_delayed_exchange_fails_on_the_burned_name(
     flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
 ) -> None:

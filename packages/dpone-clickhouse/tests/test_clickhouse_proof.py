@@ -46,6 +46,18 @@ def test_one_tampered_row_is_a_difference(flights: Any, tamper: str, differences
     assert flights.prove(scratch, build).differences == differences
 
 
+def test_a_day_that_is_replaced_whole_is_proven_against_staging_alone(flights: Any) -> None:
+    scratch, build = flights.built(
+        "SELECT * REPLACE (NOT late AS late) FROM db.flights WHERE toDate(at) = '2013-01-02'"
+    )
+    proof = flights.prove(scratch, build)
+    assert (proof.staged_rows, proof.rebuilt_rows, proof.differences) == (1000, 1000, 0)
+    flights.run(
+        f"ALTER TABLE db.{scratch.shadow.name} UPDATE late = NOT late WHERE flight = 1006", mutations_sync=2
+    )
+    assert flights.prove(scratch, build).differences == 2
+
+
 def test_an_extra_row_of_defaults_in_a_partition_of_its_own_is_a_difference(flights: Any) -> None:
     scratch, build = flights.built()
     flights.run(f"INSERT INTO db.{scratch.shadow.name} (carrier) VALUES (0)")

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from dpone_clickhouse.connection import Tag
+from dpone_clickhouse.connection import Connection, Tag
 from dpone_clickhouse.preparation import content
 from dpone_clickhouse.row_text import field_sql, row_sql
 from dpone_clickhouse.target import TargetTable
@@ -36,7 +36,7 @@ def _column(name: str, source_type: str, *, nullable: bool) -> TargetColumn:
 def _literal(value: RowValue, target_type: str) -> str:
     if value is None:
         return f"CAST(NULL, '{target_type}')".replace("'UTC'", "\\'UTC\\'")
-    text = "".join(f"\\x{byte:02x}" for byte in str(value).encode())
+    text = "".join(f"\\x{byte:02x}" for byte in (value if isinstance(value, bytes) else str(value).encode()))
     bare = target_type.removeprefix("Nullable(")
     if isinstance(value, bool):
         return f"CAST({int(value)}, '{target_type}')"
@@ -49,16 +49,14 @@ def _literal(value: RowValue, target_type: str) -> str:
 
 @pytest.mark.parametrize(("source_type", "value", "expected"), FIELD_VECTORS)
 def test_every_field_vector_has_its_text(
-    case: Any, source_type: str, value: RowValue, expected: bytes
+    connection: Connection, source_type: str, value: RowValue, expected: bytes
 ) -> None:
     column = _column("c", source_type, nullable=value is None)
     query = f"SELECT hex({field_sql(column)}) FROM (SELECT {_literal(value, column.target_type)} AS c)"
-    connection = case.connection()
     assert bytes.fromhex(connection.scalar(query, TAG)) == expected
-    connection.close()
 
 
-def test_a_row_is_its_fields_and_ends(case: Any) -> None:
+def test_a_row_is_its_fields_and_ends(connection: Connection) -> None:
     columns = [
         _column(f"c{place}", source_type, nullable=value is None)
         for place, (source_type, value) in enumerate(zip(ROW_TYPES, ROW, strict=True))
@@ -67,15 +65,13 @@ def test_a_row_is_its_fields_and_ends(case: Any) -> None:
         f"{_literal(value, column.target_type)} AS {column.name}"
         for column, value in zip(columns, ROW, strict=True)
     )
-    connection = case.connection()
     assert (
         bytes.fromhex(connection.scalar(f"SELECT hex({row_sql(columns)}) FROM (SELECT {values})", TAG))
         == ROW_BYTES
     )
-    connection.close()
 
 
-def test_an_image_of_several_blocks_has_the_reference_digest(case: Any) -> None:
+def test_an_image_of_several_blocks_has_the_reference_digest(case: Any, connection: Connection) -> None:
     rows = 3 * 8192 + 5
     case.run(
         f"""
@@ -113,16 +109,12 @@ def test_an_image_of_several_blocks_has_the_reference_digest(case: Any) -> None:
         for n in range(rows)
     ]
     expected = image_digest([field_type(column.source_type) for column in columns], (0, 1), image)
-    connection = case.connection()
     assert content(connection, table, table.relation, TAG) == (rows, expected)
-    connection.close()
 
 
-def test_an_empty_table_has_the_digest_of_nothing(case: Any) -> None:
+def test_an_empty_table_has_the_digest_of_nothing(case: Any, connection: Connection) -> None:
     case.create_target()
     columns = tuple(TargetColumn(n, s, t, nullable) for n, s, t, nullable, _ in case.columns)
     table = TargetTable(case.relation, columns, ("at", "carrier", "flight"), "at")
-    connection = case.connection()
     nothing = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert content(connection, table, table.relation, TAG) == (0, nothing)
-    connection.close()

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -23,6 +22,9 @@ from dpone_contracts.identity import recovery_plan_digest
 from dpone_contracts.plan_bundle import artifact_authority_digest
 from dpone_contracts.receipts import baseline_generation_id
 from dpone_contracts.registry import DOCUMENTS, PUBLISHED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 VECTORS = Path(__file__).parent / "vectors" / "published-0.74"
 INDEX: dict[str, Any] = json.loads((VECTORS / "index.json").read_bytes())
@@ -46,7 +48,7 @@ def named(entries: list[dict[str, Any]]) -> list[Any]:
 
 
 def read(entry: dict[str, Any]) -> bytes:
-    return (VECTORS / entry["file"]).read_bytes()
+    return VECTORS.joinpath(entry["file"]).read_bytes()
 
 
 def plain(name: str) -> dict[str, Any]:

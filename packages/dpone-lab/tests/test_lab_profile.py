@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import sys
 from contextlib import closing
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -16,6 +15,9 @@ from typer.testing import CliRunner
 
 from dpone_lab import odbc, profile
 from dpone_lab.cli import app
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -32,7 +34,11 @@ def marker_of(dsn: str) -> str:
         query = (
             "SELECT CONVERT(nvarchar(64), value) FROM sys.extended_properties WHERE class = 0 AND name = ?"
         )
+<<<<<<< HEAD
         return connection.execute(query, profile.MARKER_PROPERTY).fetchval()
+=======
+        return str(connection.execute(query, profile.MARKER_PROPERTY).fetchval())
+>>>>>>> wip/lab
 
 
 @pytest.mark.engine
@@ -40,7 +46,7 @@ def test_up_starts_a_marked_database_and_down_leaves_nothing(directory: Path) ->
     with profile.running_lab(directory) as lab:
         assert marker_of(lab.mssql_dsn) == lab.marker
         assert lab.clickhouse_dsn == "http://elsewhere:8123/"
-        assert Path.from_uri(lab.object_store).is_dir() if sys.version_info >= (3, 13) else lab.object_store
+        assert lab.object_store == (directory / "objects").as_uri()
         assert profile.read_profile(directory) == lab
         assert (directory / profile.PROFILE_FILE).stat().st_mode & 0o077 == 0
         (process,) = lab.processes
@@ -157,4 +163,4 @@ def test_down_without_a_lab_says_so(directory: Path) -> None:
 def test_a_profile_is_private_to_its_owner(directory: Path) -> None:
     path = directory.parent / "secret"
     profile._write_private(path, "x")
-    assert os.stat(path).st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == 0o600

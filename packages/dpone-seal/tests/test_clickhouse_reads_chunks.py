@@ -87,7 +87,7 @@ def test_the_digest_of_loaded_rows_is_the_sealed_one(engine: Any, tmp_path: Path
         for name, source_type in zip(["k", *names], ["int", *source_types], strict=True)
     ]
     target = cast("PlanTarget", type("Target", (), {"writable_columns": columns}))
-    (chunk,) = ParquetChunkEncoder(10**7).encode(target, [ImageBatch(0, 3, data)])
+    (chunk,) = ParquetChunkEncoder(8_192, 10**7, 8_192, 1).encode(target, [ImageBatch(0, 3, data)])
     (tmp_path / "chunk.parquet").write_bytes(chunk.data)
 
     kinds = [payload_type(name) for name in source_types]

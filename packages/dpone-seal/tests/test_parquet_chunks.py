@@ -13,6 +13,7 @@ import pytest
 
 from dpone_contracts.errors import DponeError
 from dpone_contracts.payload_types import WritableColumn, payload_type
+from dpone_contracts.policies import SealPolicy
 from dpone_contracts.ports.image_reader import ImageBatch
 from dpone_contracts.row_encoding import (
     ROWS_PER_BLOCK,
@@ -75,8 +76,12 @@ def image(rows: int, batch_rows: int, width: int = 4) -> Iterator[ImageBatch]:
         yield ImageBatch(first, len(numbers), data)
 
 
+def encoder(max_bytes: int, max_rows: int = 100 * ROWS_PER_BLOCK) -> ParquetChunkEncoder:
+    return ParquetChunkEncoder(max_rows, max_bytes, row_group_rows=16_384, compression_level=1)
+
+
 def chunks(rows: int, batch_rows: int, max_bytes: int) -> list[EncodedChunk]:
-    return list(ParquetChunkEncoder(max_bytes).encode(target(TYPES), image(rows, batch_rows)))
+    return list(encoder(max_bytes).encode(target(TYPES), image(rows, batch_rows)))
 
 
 def content(encoded: list[EncodedChunk]) -> str:
@@ -106,6 +111,17 @@ def test_chunks_stay_within_their_bound() -> None:
     assert [chunk.row_count for chunk in chunks(40_000, 7_000, 300_000)] == [2 * ROWS_PER_BLOCK] * 2 + [7_232]
 
 
+def test_chunks_have_no_more_rows_than_allowed() -> None:
+    encoded = encoder(10**8, 2 * ROWS_PER_BLOCK).encode(target(TYPES), image(40_000, 50_000))
+    assert [chunk.row_count for chunk in encoded] == [2 * ROWS_PER_BLOCK] * 2 + [7_232]
+
+
+def test_a_policy_with_other_blocks_is_refused() -> None:
+    policy = SealPolicy.model_construct(content_chunk_rows=4_096)
+    with pytest.raises(DponeError, match="DPONE_SEAL_POLICY_UNFIT"):
+        ParquetChunkEncoder.of(policy)
+
+
 def test_a_block_beyond_the_bound_is_refused_with_the_figure() -> None:
     with pytest.raises(
         DponeError, match=r"DPONE_ARTIFACT_CHUNK_OVER_BUDGET: [0-9]+ bytes in 8192 rows, 9999 allowed"
@@ -125,14 +141,14 @@ def test_encoding_streams() -> None:
             taken.append(batch.first_row)
             yield batch
 
-    next(ParquetChunkEncoder(200_000).encode(target(TYPES), watched()))
+    next(encoder(200_000).encode(target(TYPES), watched()))
     assert len(taken) <= 4
 
 
 def test_a_batch_out_of_order_is_refused() -> None:
     batches = list(image(2_000, 1_000))
     with pytest.raises(DponeError, match="row 1000 comes where 0 follows"):
-        list(ParquetChunkEncoder(10**6).encode(target(TYPES), reversed(batches)))
+        list(encoder(10**6).encode(target(TYPES), reversed(batches)))
 
 
 def test_a_chunk_reads_back_and_has_its_digest() -> None:
@@ -159,8 +175,7 @@ def test_physical_types_are_those_of_the_payload_table(source_type: str) -> None
 def described(source_type: str) -> str:
     """The Parquet type of a column of nulls, in the words of the payload table."""
     nulls = pa.record_batch({"c": pa.nulls(1, delivered_type(source_type))})
-    encoder = ParquetChunkEncoder(10**6)
-    (chunk,) = encoder.encode(target({"c": source_type}, nullable=True), [ImageBatch(0, 1, nulls)])
+    (chunk,) = encoder(10**6).encode(target({"c": source_type}, nullable=True), [ImageBatch(0, 1, nulls)])
     column: Any = pq.read_metadata(io.BytesIO(chunk.data)).schema.column(0)
     physical, logical = column.physical_type, json.loads(column.logical_type.to_json())
     if physical == "FIXED_LEN_BYTE_ARRAY":

@@ -34,11 +34,6 @@ _FOLLOWER_CODES = {
         ("AzureQueue", "FileLog", "Kafka", "NATS", "RabbitMQ", "S3Queue"), "DPONE_CLICKHOUSE_QUEUE_ENGINE"
     ),
 }
-# Tables that hold rows of their own, or are only read by name: none of them writes, filters or follows.
-_INERT = re.compile(
-    r"View|(?:Replicated|Shared)?(?:\w*MergeTree)|(?:Stripe|Tiny)?Log|Memory|Null|Set|Join|File|URL|S3|Executable\w*|"
-    r"GenerateRandom|EmbeddedRocksDB|KeeperMap|System\w*"
-)
 _TTL = re.compile(r"(?<![\w`'])TTL\s")
 _REFRESH = re.compile(r"(?<![\w`'])REFRESH\s+(?:EVERY|AFTER)\s")
 _TEXT_LITERAL = re.compile(r"'((?:[^'\\]|\\.)*)'")
@@ -157,7 +152,7 @@ def _follower(follower: Follower, name: str) -> Iterator[Finding]:
         yield ("DPONE_CLICKHOUSE_REFRESHABLE_VIEW", str(follower.relation))
     elif follower.engine == "Merge" and not _merge_covers(follower.definition, name):
         return
-    elif follower.writes_to_target or not _INERT.fullmatch(follower.engine):
+    else:
         yield (_FOLLOWER_CODES.get(follower.engine, "DPONE_CLICKHOUSE_DEPENDANT"), str(follower.relation))
 
 

@@ -113,13 +113,9 @@ class Connection:
         ((value,),) = self.rows(sql, tag, parameters, **settings)
         return value
 
-    def run(self, sql: str, tag: Tag) -> None:
+    def run(self, sql: str, tag: Tag, **settings: str) -> None:
         """Run a statement that changes something, once."""
-        self._command(self._opened(tag), sql, tag, None)
-
-    def run_dropping(self, sql: str, tag: Tag) -> None:
-        """Run a DROP of one proven scratch table, whatever its size; a size guard is for tables dropped by mistake."""
-        self._command(self._opened(tag), sql, tag, None, max_table_size_to_drop="0")
+        self._command(self._opened(tag), sql, tag, None, **settings)
 
     def insert(self, sql: str, data: bytes, tag: Tag) -> int:
         """Send an INSERT … FORMAT with its rows as bytes, once; return the rows that the server says it wrote."""

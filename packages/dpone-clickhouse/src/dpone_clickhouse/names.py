@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpone_contracts.names import hex_of, query_id_prefix
 from dpone_contracts.relations import ClickHouseRelation
 
 if TYPE_CHECKING:
@@ -45,34 +46,36 @@ def column_list(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AttemptNames:
-    """Everything that is named after one attempt of one operation (both as `sha256:…` digests)."""
+    """Everything that is named after one attempt of one operation in one execution (each a `sha256:…` digest)."""
 
     operation_id: str
     attempt_binding_sha256: str
+    execution_binding_sha256: str
 
     def __post_init__(self) -> None:
-        for digest in (self.operation_id, self.attempt_binding_sha256):
+        for digest in (self.operation_id, self.attempt_binding_sha256, self.execution_binding_sha256):
             if not _DIGEST.fullmatch(digest):
                 raise ValueError(f"not a digest: {digest!r}")
 
     @property
     def query_id_prefix(self) -> str:
-        """What every query id and log comment of the attempt begins with."""
-        return f"dpone-{self._suffix('-')}-"
+        """What every query id and log comment of the attempt begins with: the operation's prefix, then the attempt."""
+        prefix = query_id_prefix(self.execution_binding_sha256, self.operation_id)
+        return f"{prefix}{hex_of(self.attempt_binding_sha256, _SHORT)}-"
 
     def staging(self, database: str) -> ClickHouseRelation:
         """The attempt's staging relation."""
-        return ClickHouseRelation(database, f"{STAGING_PREFIX}{self._suffix('_')}")
+        return ClickHouseRelation(database, f"{STAGING_PREFIX}{self._suffix}")
 
     def shadow(self, database: str, burns: int = 0) -> ClickHouseRelation:
         """The attempt's shadow relation; after `burns` burned names of its own, a numbered one."""
         number = f"_b{burns}" if burns else ""
-        return ClickHouseRelation(database, f"{SHADOW_PREFIX}{self._suffix('_')}{number}")
+        return ClickHouseRelation(database, f"{SHADOW_PREFIX}{self._suffix}{number}")
 
     def shadows(self, database: str) -> tuple[ClickHouseRelation, ...]:
         """Every name that the attempt may give a shadow, in the order of use."""
         return tuple(self.shadow(database, burns) for burns in range(MAX_BURNS + 1))
 
-    def _suffix(self, separator: str) -> str:
-        parts = (self.operation_id, self.attempt_binding_sha256)
-        return separator.join(part.removeprefix("sha256:")[:_SHORT] for part in parts)
+    @property
+    def _suffix(self) -> str:
+        return f"{hex_of(self.operation_id, _SHORT)}_{hex_of(self.attempt_binding_sha256, _SHORT)}"

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 ACCESS_DENIED = 497
 
+# Tables that hold rows of their own, or are only read by name: none of them writes, filters or follows.
+_INERT = (
+    r"View|\w*MergeTree|StripeLog|TinyLog|Log|Memory|Null|Set|Join|File|URL|S3|Executable\w*|GenerateRandom|"
+    r"EmbeddedRocksDB|KeeperMap|System\w*"
+)
+
 _NAME = r"(?:`(?:[^`\\]|\\.)*`|[A-Za-z0-9_]+)"
 _HEADER = re.compile(rf"\s*(?:CREATE|ATTACH)\s+(?:[A-Z]+\s+)+?{_NAME}\.{_NAME}\s+")
 _TOKEN = re.compile(
@@ -54,7 +60,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """Another table whose definition names the target: its engine, and the rest of its create query."""
+    """Another table that names the target: its engine with arguments, or the create query where it has none."""
 
     relation: ClickHouseRelation
     engine: str
@@ -135,59 +141,54 @@ def column_rows(connection: Connection, relation: ClickHouseRelation, tag: Tag) 
 
 
 def observe(connection: Connection, relation: ClickHouseRelation, tag: Tag) -> Observation:
-    """Read the whole; raise `DponeError` when the target is absent or something cannot be read."""
-    try:
-        table = table_row(connection, relation, tag)
-        if table is None:
-            raise DponeError("DPONE_CLICKHOUSE_TARGET_ABSENT", f"no table {relation}")
-        columns = column_rows(connection, relation, tag)
-        return Observation(
-            relation=relation,
-            table=table,
-            columns=columns,
-            topology=_topology(connection, tag),
-            projections=_named(connection, relation, tag, "SELECT name FROM system.projections"),
-            indices=_named(
-                connection,
-                relation,
-                tag,
-                "SELECT concat(name, ' ', type_full, ' ', expr, ' ', toString(granularity)) AS name"
-                " FROM system.data_skipping_indices",
-            ),
-            followers=_followers(connection, relation, tag),
-            dependents=_dependents(connection, relation, tag),
-            row_policies=row_policies(connection, (relation,), tag),
-            row_filtered=row_filtered(connection, relation, tag),
-            pending_mutations=_named(
-                connection, relation, tag, "SELECT mutation_id AS name FROM system.mutations", "NOT is_done"
-            ),
-            lightweight_deletes=_named(
-                connection,
-                relation,
-                tag,
-                "SELECT name FROM system.parts",
-                "active AND has_lightweight_delete",
-            ),
-            patch_parts=_named(
-                connection,
-                relation,
-                tag,
-                "SELECT name FROM system.parts",
-                "active AND startsWith(name, 'patch-')",
-            ),
-            parts_without_a_column=_named(
-                connection,
-                relation,
-                tag,
-                "SELECT name FROM system.parts_columns",
-                f"active GROUP BY name HAVING uniqExact(column) < {len(columns)}",
-            ),
-            async_inserts=async_inserts(connection, relation, tag),
-        )
-    except StatementRefusedError as refused:
-        raise DponeError(
-            "DPONE_CLICKHOUSE_UNREADABLE", f"{relation}: {refused}", {"code": str(refused.code)}
-        ) from None
+    """Read the whole; raise `DponeError` when the target is absent."""
+    table = table_row(connection, relation, tag)
+    if table is None:
+        raise DponeError("DPONE_CLICKHOUSE_TARGET_ABSENT", f"no table {relation}")
+    columns = column_rows(connection, relation, tag)
+    return Observation(
+        relation=relation,
+        table=table,
+        columns=columns,
+        topology=_topology(connection, tag),
+        projections=_named(connection, relation, tag, "SELECT name FROM system.projections"),
+        indices=_named(
+            connection,
+            relation,
+            tag,
+            "SELECT concat(name, ' ', type_full, ' ', expr, ' ', toString(granularity)) AS name"
+            " FROM system.data_skipping_indices",
+        ),
+        followers=_followers(connection, relation, tag),
+        dependents=_dependents(connection, relation, tag),
+        row_policies=row_policies(connection, (relation,), tag),
+        row_filtered=row_filtered(connection, relation, tag),
+        pending_mutations=_named(
+            connection, relation, tag, "SELECT mutation_id AS name FROM system.mutations", "NOT is_done"
+        ),
+        lightweight_deletes=_named(
+            connection,
+            relation,
+            tag,
+            "SELECT name FROM system.parts",
+            "active AND has_lightweight_delete",
+        ),
+        patch_parts=_named(
+            connection,
+            relation,
+            tag,
+            "SELECT name FROM system.parts",
+            "active AND startsWith(name, 'patch-')",
+        ),
+        parts_without_a_column=_named(
+            connection,
+            relation,
+            tag,
+            "SELECT name FROM system.parts_columns",
+            f"active GROUP BY name HAVING uniqExact(column) < {len(columns)}",
+        ),
+        async_inserts=async_inserts(connection, relation, tag),
+    )
 
 
 def row_policies(
@@ -250,15 +251,15 @@ def _followers(connection: Connection, relation: ClickHouseRelation, tag: Tag) -
     """Every other table that may name the target; Merge tables always, since they name it by pattern."""
     rows = connection.rows(
         """
-        SELECT database, name, engine, create_table_query,
+        SELECT database, name, engine, if(engine_full = '', create_table_query, engine_full) AS definition,
                target_database = {database:String} AND target_table = {name:String} AS writes
         FROM system.tables
         WHERE NOT (database = {database:String} AND name = {name:String})
-          AND (position(create_table_query, {name:String}) > 0 OR engine = 'Merge' OR writes)
+          AND (NOT match(engine, {inert:String}) OR writes)
         ORDER BY database, name
         """,
         tag,
-        _name(relation),
+        {**_name(relation), "inert": f"^(?:{_INERT})$"},
     )
     return tuple(
         Follower(ClickHouseRelation(database, name), engine, definition_of(create), bool(writes))

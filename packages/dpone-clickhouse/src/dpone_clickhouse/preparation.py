@@ -46,23 +46,19 @@ class ShadowPlan:
 
 
 def load(
-    connection: Connection, target: TargetTable, scratch: Scratch, data: bytes, tag: Tag
+    connection: Connection, target: TargetTable, scratch: Scratch, rows_before: int, data: bytes, tag: Tag
 ) -> EffectResult[int]:
-    """Insert one Parquet chunk into staging; the value is how many rows staging has more than before."""
-    with reading():
-        before = table_rows(connection, scratch.staging_uuid, tag)
+    """Insert one Parquet chunk into staging, which held `rows_before`; the value is the server's count of rows written."""
     statement = f"INSERT INTO {qualified(scratch.staging)} ({column_list(target.names)}) FORMAT Parquet"
     try:
-        connection.insert(statement, data, tag)
+        return Applied(connection.insert(statement, data, tag))
     except AnswerLostError as fault:
         return effect_failed(fault)
     except StatementRefusedError as fault:
         with reading():
-            untouched = table_rows(connection, scratch.staging_uuid, tag) == before
+            untouched = table_rows(connection, scratch.staging_uuid, tag) == rows_before
         # A refused INSERT may have written blocks before it was refused.
         return NotApplied(reason_of(fault)) if untouched else Unknown(reason_of(fault))
-    with reading():
-        return Applied(table_rows(connection, scratch.staging_uuid, tag) - before)
 
 
 def content(
@@ -104,7 +100,7 @@ def build(
     ]
     for statement in statements:
         try:
-            connection.run(statement, tag)
+            connection.run(statement, tag, **sql.COMPARING)
         except (StatementRefusedError, AnswerLostError) as fault:
             # The shadow is partly filled: neither built nor empty, and only fit to be dropped.
             return Unknown(reason_of(fault))
@@ -150,16 +146,34 @@ def _rebuilt_differences(
 ) -> int:
     """Differences of what was built again: staged keys against staging, all other keys against the target."""
     condition = plan.rebuilt_rows
-    if target.key_fits_exact_set:
-        staged = sql.key_staged(target, scratch.staging)
-        kept = f"{condition} AND NOT {staged}"
-        sides = (
-            ((scratch.shadow, f"{condition} AND {staged}"), (scratch.staging, "1")),
-            ((scratch.shadow, kept), (target.relation, kept)),
-        )
-        if all(_same_by_place(connection, target, left, right, sorting_key, tag) for left, right in sides):
-            return 0
+    if target.key_fits_exact_set and _rebuilt_by_place(
+        connection, target, scratch, condition, sorting_key, tag
+    ):
+        return 0
     return int(connection.scalar(sql.by_count_sql(target, scratch.shadow, scratch.staging, condition), tag))
+
+
+def _rebuilt_by_place(
+    connection: Connection, target: TargetTable, scratch: Scratch, condition: str, sorting_key: str, tag: Tag
+) -> bool:
+    """Tell whether staged rows, and kept rows, stand in the shadow place by place, and nothing beside them."""
+    staged_keys = sql.key_staged(target, scratch.staging)
+    unstaged = f"{condition} AND NOT {staged_keys}"
+    kept = rows_inside(connection, target.relation, unstaged, tag)
+    staged = rows_inside(connection, scratch.staging, "1", tag)
+    if rows_inside(connection, scratch.shadow, condition, tag) != kept + staged:
+        return False
+    if kept == 0:
+        return _same_places(
+            connection, target, (scratch.shadow, condition), (scratch.staging, "1"), staged, sorting_key, tag
+        )
+    # Each pasting ends with its shorter side. Both being as long as expected, and the shadow holding no row more
+    # than both together, no side can be longer than the other.
+    of_staging = ((scratch.shadow, f"{condition} AND {staged_keys}"), (scratch.staging, "1"), staged)
+    of_target = ((scratch.shadow, unstaged), (target.relation, unstaged), kept)
+    return all(
+        _same_places(connection, target, *sides, sorting_key, tag) for sides in (of_staging, of_target)
+    )
 
 
 def _attached_differences(
@@ -174,27 +188,28 @@ def _attached_differences(
     condition = plan.attached_rows
     if condition == "0":
         return 0
-    sides = ((scratch.shadow, condition), (target.relation, condition))
-    if _same_by_place(connection, target, *sides, sorting_key, tag):
+    shadow, there = (scratch.shadow, condition), (target.relation, condition)
+    rows = rows_inside(connection, *there, tag)
+    if rows_inside(connection, *shadow, tag) == rows and _same_places(
+        connection, target, shadow, there, rows, sorting_key, tag
+    ):
         return 0
     return int(connection.scalar(sql.same_rows_sql(target, scratch.shadow, target.relation, condition), tag))
 
 
-def _same_by_place(
+def _same_places(
     connection: Connection,
     target: TargetTable,
     left: tuple[ClickHouseRelation, str],
     right: tuple[ClickHouseRelation, str],
+    rows: int,
     sorting_key: str,
     tag: Tag,
 ) -> bool:
-    """Tell whether both sides hold the same rows; false may only mean that ties came in another order."""
+    """Tell whether both sides have these many rows in common places; false may only mean that ties came differently."""
     query = sql.by_place_sql(target, left, right, sorting_key)
-    ((places, different),) = connection.rows(query, tag, None, **sql.KEEPS_ORDER)
-    # Pasting ends with the shorter side: the number of rows of each is asked for by itself.
-    return int(different) == 0 and all(
-        rows_inside(connection, *side, tag) == int(places) for side in (left, right)
-    )
+    ((places, different),) = connection.rows(query, tag, None, **sql.COMPARING)
+    return (int(places), int(different)) == (rows, 0)
 
 
 def _digests(connection: Connection, target_uuid: str, scratch: Scratch, tag: Tag) -> tuple[str, str]:
@@ -231,7 +246,7 @@ def partition_bytes(
 
 def rows_inside(connection: Connection, relation: ClickHouseRelation, condition: str, tag: Tag) -> int:
     """Count a table's rows for which the condition holds."""
-    return int(connection.scalar(sql.count_sql(relation, condition), tag))
+    return int(connection.scalar(sql.count_sql(relation, condition), tag, None, **sql.COMPARING))
 
 
 def rows_outside(connection: Connection, relation: ClickHouseRelation, condition: str, tag: Tag) -> int:

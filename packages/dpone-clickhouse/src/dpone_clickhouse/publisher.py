@@ -10,7 +10,7 @@ from dpone_clickhouse.connection import Connection, Tag
 from dpone_clickhouse.failures import reading
 from dpone_clickhouse.names import OBSERVER_PREFIX, AttemptNames
 from dpone_clickhouse.observation import observe, row_policies, table_row
-from dpone_clickhouse.parts import parts_digest, table_bytes
+from dpone_clickhouse.parts import parts_digest, table_size
 from dpone_clickhouse.scope import scope_of
 from dpone_clickhouse.scratch import uuids
 from dpone_clickhouse.target import TargetTable, table_of
@@ -91,7 +91,7 @@ class ClickHousePublisher:
         """Insert one verified Parquet chunk into staging; the value is the rows written."""
         table, tag = table_of(target), _tag(admitted, f"load-{ordinal}")
         with reading():
-            held = table_bytes(self._connection, scratch.staging_uuid, tag)
+            rows, held = table_size(self._connection, scratch.staging_uuid, tag)
             free = budget.free_bytes(self._connection, table.relation, tag)
         allowed = budget.allocated(admitted, budget.STAGING)
         refusal = budget.exceeded(
@@ -99,16 +99,16 @@ class ClickHousePublisher:
         ) or budget.exceeded(f"disk for chunk {ordinal}", len(data) + self._disk_reserve_bytes, free)
         if refusal is not None:
             return NotApplied(refusal)
-        return preparation.load(self._connection, table, scratch, data, tag)
+        return preparation.load(self._connection, table, scratch, rows, data, tag)
 
     @effect(EffectKind.READ)
     def staging_content(
-        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
+        self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
     ) -> tuple[int, str]:
-        """(row count, `dpone_row_v1` content digest) of staging."""
+        """(row count, `dpone_row_v1` content digest) of staging, rows ordered by the plan's effective key."""
         with reading():
             return preparation.content(
-                self._connection, table_of(target), scratch.staging, _tag(admitted, "staging-content")
+                self._connection, table_of(target, plan), scratch.staging, _tag(admitted, "staging-content")
             )
 
     @effect(EffectKind.WRITE)
@@ -116,7 +116,7 @@ class ClickHousePublisher:
         self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
     ) -> EffectResult[ShadowBuild]:
         """Fill the empty shadow: old target anti-joined by staged keys, plus staging."""
-        table, tag = table_of(target), _tag(admitted, "build-shadow")
+        table, tag = table_of(target, plan), _tag(admitted, "build-shadow")
         target_uuid = self._own_scratch(table, scratch, tag)
         with reading():
             shadow_plan = preparation.plan_shadow(self._connection, table, scratch, tag)
@@ -127,14 +127,14 @@ class ClickHousePublisher:
     @effect(EffectKind.READ)
     def prove_shadow(
         self,
-        plan: OperationPlan,  # noqa: ARG002 - the port's
+        plan: OperationPlan,
         target: PlanTarget,
         admitted: AdmittedOperation,
         scratch: Scratch,
         build: ShadowBuild,
     ) -> ShadowProof:
         """Compare every business column and multiplicity of the whole shadow, both directions."""
-        table, tag = table_of(target), _tag(admitted, "prove-shadow")
+        table, tag = table_of(target, plan), _tag(admitted, "prove-shadow")
         target_uuid = self._own_scratch(table, scratch, tag)
         with reading():
             return preparation.prove(self._connection, table, scratch, build, target_uuid, tag)
@@ -262,8 +262,8 @@ class ClickHousePublisher:
         """Name every budget that the shadow would break; attached partitions cost no bytes."""
         table, policy = table_of(target), target.resource_policy
         with reading():
-            staged = table_bytes(self._connection, scratch.staging_uuid, tag)
-            held = table_bytes(self._connection, target_uuid, tag)
+            _, staged = table_size(self._connection, scratch.staging_uuid, tag)
+            _, held = table_size(self._connection, target_uuid, tag)
             outside = preparation.rows_outside(self._connection, scratch.staging, scope_of(plan, table), tag)
             rebuilt = preparation.partition_bytes(self._connection, table.relation, shadow_plan.rebuilt, tag)
             free = budget.free_bytes(self._connection, table.relation, tag)
@@ -324,7 +324,10 @@ class ClickHousePublisher:
 
 
 def _names(admitted: AdmittedOperation) -> AttemptNames:
-    return AttemptNames(admitted.operation_id, admitted.attempt.attempt_binding_sha256)
+    attempt = admitted.attempt
+    return AttemptNames(
+        admitted.operation_id, attempt.attempt_binding_sha256, attempt.workflow_execution_binding_sha256
+    )
 
 
 def _tag(admitted: AdmittedOperation, step: str) -> Tag:

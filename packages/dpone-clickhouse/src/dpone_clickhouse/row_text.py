@@ -75,5 +75,7 @@ def _text_sql(column: TargetColumn) -> str:
             return f"toString(toDateTime64({name}, 6, 'UTC'))"
         case FieldKind.TEXT:
             return f"concat(toString(length({name})), ':', {name})"
+        case FieldKind.BINARY:
+            return f"hex({name})"
         case _ as never:
             assert_never(never)

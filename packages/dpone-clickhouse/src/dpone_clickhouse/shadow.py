@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from dpone_clickhouse.target import TargetTable
     from dpone_contracts.relations import ClickHouseRelation
 
-# The optimizer would drop the order of a subquery, which is what PASTE JOIN compares by.
-KEEPS_ORDER = {"query_plan_remove_redundant_sorting": "0"}
+COMPARING = {
+    # The optimizer would drop the order of a subquery, which is what PASTE JOIN compares by.
+    "query_plan_remove_redundant_sorting": "0",
+    # A set as large as a day is asked by hash; sorting it for the primary index costs more than it saves.
+    "use_index_for_in_with_subqueries": "0",
+}
 
 
 def partitions_follow_key(partition_columns: Sequence[str], target: TargetTable) -> bool:

@@ -10,6 +10,7 @@ from dpone_contracts.relations import ClickHouseRelation
 
 if TYPE_CHECKING:
     from dpone_contracts.plan_bundle import PlanTarget
+    from dpone_contracts.plans import OperationPlan
 
 _EXACT_SET_BYTES = 32
 
@@ -50,16 +51,17 @@ class TargetTable:
         return None not in widths and sum(width for width in widths if width is not None) <= _EXACT_SET_BYTES
 
 
-def table_of(target: PlanTarget) -> TargetTable:
-    """Read a plan's target; the effective key is its key columns in table order, which rows are ordered by."""
+def table_of(target: PlanTarget, plan: OperationPlan | None = None) -> TargetTable:
+    """Read a plan's target; the effective key is in the plan's order, in table order where nothing is ordered by it."""
     columns = target.writable_columns
+    in_table = tuple(column.name for column in columns if column.writable_role != "MUTABLE_VALUE")
     return TargetTable(
         relation=ClickHouseRelation(target.publication_database, target.publication_target_table),
         columns=tuple(
             TargetColumn(column.name, column.source_type, column.target_type, column.nullable)
             for column in columns
         ),
-        key=tuple(column.name for column in columns if column.writable_role != "MUTABLE_VALUE"),
+        key=in_table if plan is None else tuple(column.name for column in plan.effective_key_columns),
         event_time=next(
             column.name for column in columns if column.writable_role == "EFFECTIVE_KEY_EVENT_TIME"
         ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -83,8 +84,8 @@ def key_pair(source_type: str) -> KeyPair | None:
     return KeyPair(source_type, "D" + source_type[1:], "decimal_exact")
 
 
-class EffectiveKeyColumn(Part):
-    """One key column of a plan, in key order."""
+class KeyColumn(Part):
+    """One key column, in key order, without what a deployment holds for it."""
 
     name: Identifier
     source_type: str
@@ -93,6 +94,40 @@ class EffectiveKeyColumn(Part):
     nullable: OnlyFalse
     domain_min: Annotated[str | None, WhenPresent] = None
     domain_max: Annotated[str | None, WhenPresent] = None
+
+    @property
+    def pair(self) -> KeyPair:
+        """The admitted pair of the column."""
+        pair = key_pair(self.source_type)
+        assert pair is not None
+        return pair
+
+    def _rules(self) -> Iterator[Fault]:
+        pair = key_pair(self.source_type)
+        if pair is None:
+            yield broken("admitted-pair", "a type that cannot be an effective key", "source_type")
+            return
+        if self.target_type != pair.target_type:
+            yield broken(
+                "admitted-pair", f"{pair.source_type} is admitted as {pair.target_type} only", "target_type"
+            )
+        if self.mapping != pair.mapping:
+            yield broken("admitted-pair", f"the mapping of {pair.source_type} is {pair.mapping}", "mapping")
+        lowest, highest = pair.domain or (None, None)
+        if self.domain_min != lowest:
+            yield broken("key-domain", f"the domain of {pair.source_type} is part of its pair", "domain_min")
+        if self.domain_max != highest:
+            yield broken("key-domain", f"the domain of {pair.source_type} is part of its pair", "domain_max")
+        yield from self._assurance_rules(needed=pair.needs_utc_assurance)
+
+    @abstractmethod
+    def _assurance_rules(self, *, needed: bool) -> Iterator[Fault]:
+        """Yield what does not hold about the UTC assurance of the column."""
+
+
+class EffectiveKeyColumn(KeyColumn):
+    """One key column of a plan, with the UTC assurance that datetime2(6) needs."""
+
     utc_assurance_sha256: Annotated[Sha256Text | None, WhenPresent] = None
 
     SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {
@@ -134,30 +169,8 @@ class EffectiveKeyColumn(Part):
         ]
     }
 
-    @property
-    def pair(self) -> KeyPair:
-        """The admitted pair of the column."""
-        pair = key_pair(self.source_type)
-        assert pair is not None
-        return pair
-
-    def _rules(self) -> Iterator[Fault]:
-        pair = key_pair(self.source_type)
-        if pair is None:
-            yield broken("admitted-pair", "a type that cannot be an effective key", "source_type")
-            return
-        if self.target_type != pair.target_type:
-            yield broken(
-                "admitted-pair", f"{pair.source_type} is admitted as {pair.target_type} only", "target_type"
-            )
-        if self.mapping != pair.mapping:
-            yield broken("admitted-pair", f"the mapping of {pair.source_type} is {pair.mapping}", "mapping")
-        lowest, highest = pair.domain or (None, None)
-        if self.domain_min != lowest:
-            yield broken("key-domain", f"the domain of {pair.source_type} is part of its pair", "domain_min")
-        if self.domain_max != highest:
-            yield broken("key-domain", f"the domain of {pair.source_type} is part of its pair", "domain_max")
-        if pair.needs_utc_assurance != (self.utc_assurance_sha256 is not None):
+    def _assurance_rules(self, *, needed: bool) -> Iterator[Fault]:
+        if needed != (self.utc_assurance_sha256 is not None):
             yield broken(
                 "utc-assurance", "datetime2(6), and no other type, needs one", "utc_assurance_sha256"
             )

@@ -112,6 +112,12 @@ DPONE_DEPLOYMENT_CONFLICT | REFUSED | The deployment belongs to another release 
 DPONE_DOCUMENT_COMMIT_UNKNOWN | UNKNOWN | The commit of a document was sent and its answer was lost | the document under its digest; the same bytes may be sent again | dpone refresh status
 DPONE_DOCUMENT_CONFLICT | CORRUPTION | Other bytes are stored under this schema and digest | the document in the evidence | stop and call the platform's owner
 DPONE_DOCUMENT_CORRUPT | CORRUPTION | Stored bytes are not those of the digest that they are stored under | the document in the evidence | stop and call the platform's owner
+DPONE_DOCUMENT_DIGEST | CORRUPTION | A document's digest, or one inside it, is not that of its content | the field path in the evidence and where the document comes from | dpone evidence verify DIR
+DPONE_DOCUMENT_FIELD | REFUSED | A field is missing, unknown, or has a value of another kind | the field path in the evidence | dpone schemas export
+DPONE_DOCUMENT_RULE | REFUSED | Fields of one document contradict a rule of the specification | the rule and the field path in the evidence | dpone schemas validate FILE
+DPONE_DOCUMENT_SCHEMA | REFUSED | The schema id is missing, unknown or not the expected one | the document's schema field | dpone schemas list
+DPONE_DOCUMENT_SPELLING | REFUSED | A value has a second spelling; only one is admitted | the field path in the evidence | dpone schemas validate FILE
+DPONE_DOCUMENT_TEXT | REFUSED | The bytes are no canonical JSON object | encoding, duplicate keys and numbers of the text | dpone schemas validate FILE
 DPONE_EXCHANGE_UNKNOWN | UNKNOWN | The EXCHANGE was sent and the UUID map cannot settle yet which generation stands | statements of the attempt in system.processes, then the UUID map | dpone refresh recover plan
 DPONE_EXECUTION_NOT_BOUND | REFUSED | The plan is not bound to this DagRun | the binding of the plan | dpone refresh status
 DPONE_FENCE_LOST | REFUSED | The guard is not held by this attempt under this fencing epoch | the guard's holder | dpone refresh status
@@ -176,6 +182,7 @@ DPONE_SCOPE_HEAD_MOVED | REFUSED | The scope is not at the planned revision | th
 DPONE_SCRATCH_CONFLICT | REFUSED | An object stands under a scratch name of dbt, which dbt would drop | the object in the message; nothing is dropped for you | dpone refresh status
 DPONE_SEAL_CONTENT_MISMATCH | CORRUPTION | The rows that were exported are not the rows of the committed image | the image relation and its receipt | stop and call the platform's owner
 DPONE_SEAL_NOT_AUTHORISED | REFUSED | Only a reconciled, committed image of an operation in PREPARING may be sealed | the operation's journal and receipts | dpone refresh status
+DPONE_SEAL_POLICY_UNFIT | REFUSED | The seal policy asks for what this release does not write | the policy's field named in the evidence | dpone refresh status
 DPONE_SEMANTIC_REFRESH_CONTINUATION_CHAIN_UNSUPPORTED | REFUSED | A continuation may only go from try N to its immediate successor N+1 | the attempts of the operation | dpone refresh recover plan
 DPONE_SEMANTIC_REFRESH_PRODUCTION_ACTIVATION_UNAVAILABLE | REFUSED | Release 0.74 is a preview: it activates no production route and admits no run outside the disposable lab | the release notes | dpone lab demo
 DPONE_SEMANTIC_REFRESH_WORKER_ADMISSION_COMMIT_UNKNOWN | UNKNOWN | The commit of an admission was sent and its answer was lost | activation authority, guards, journals and admission closure, with scheduling frozen | dpone refresh status

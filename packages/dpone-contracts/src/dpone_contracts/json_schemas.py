@@ -24,7 +24,7 @@ def file_name(schema_id: str) -> str:
 def schema_of(kind: type[Document]) -> dict[str, Any]:
     """Generate the closed schema of one document."""
     generated = kind.model_json_schema(by_alias=True, mode="validation", schema_generator=GenerateJsonSchema)
-    return {"$schema": DIALECT, "$id": f"urn:{kind.SCHEMA}", **_tidied(generated), "title": kind.SCHEMA}
+    return {"$schema": DIALECT, "$id": f"urn:{kind.SCHEMA}", **tidied(generated), "title": kind.SCHEMA}
 
 
 def schema_files() -> Mapping[str, bytes]:
@@ -52,21 +52,29 @@ def _pretty(value: object) -> bytes:
     return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=True) + "\n").encode("ascii")
 
 
-def _tidied(node: Any) -> Any:
+def tidied(node: Any) -> Any:
     """Drop what pydantic adds for forms: titles of fields, and null as the default of what may be absent."""
     if isinstance(node, list):
-        return [_tidied(item) for item in node]
+        return [tidied(item) for item in node]
     if not isinstance(node, dict):
         return node
-    tidied = {}
+    if "patternProperties" in node:
+        # Keys of a pattern: said of every key, so that no other key is left open.
+        ((pattern, value),) = node["patternProperties"].items()
+        names = {"type": "string", **node.get("propertyNames", {}), "pattern": pattern}
+        rest = {
+            name: item for name, item in node.items() if name not in ("patternProperties", "propertyNames")
+        }
+        return tidied({**rest, "propertyNames": names, "additionalProperties": value})
+    kept = {}
     for name, item in node.items():
         if name in ("properties", "$defs"):
-            tidied[name] = {key: _tidied(value) for key, value in item.items()}
+            kept[name] = {key: tidied(value) for key, value in item.items()}
         elif name == "title" or (name == "default" and item is None):
             continue
         elif name == "pattern":
             # `$` lets a line feed pass in some dialects.
-            tidied[name] = item[:-1] + r"(?![\s\S])" if item.endswith("$") else item
+            kept[name] = item[:-1] + r"(?![\s\S])" if item.endswith("$") else item
         else:
-            tidied[name] = _tidied(item)
-    return tidied
+            kept[name] = tidied(item)
+    return kept

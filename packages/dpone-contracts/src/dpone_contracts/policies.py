@@ -9,7 +9,7 @@ from pydantic import Field
 
 from dpone_contracts.closure import Several
 from dpone_contracts.document import Document, Fault, Part, broken, without
-from dpone_contracts.effective_key import EffectiveKeyColumn, key_digests, key_pair
+from dpone_contracts.effective_key import KeyColumn, key_digests
 from dpone_contracts.scalars import Count, Identifier, Positive, Sha256Text
 from dpone_contracts.template_pack import DagPolicy
 
@@ -150,23 +150,16 @@ class SealPolicy(Document):
             yield broken("chunks-align", "an object is larger than an artifact", "max_chunk_bytes")
 
 
-class KeyTemplateColumn(EffectiveKeyColumn):
+class KeyTemplateColumn(KeyColumn):
     """A key column before a deployment holds an assurance for it."""
 
     utc_assurance_required: bool
 
-    SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {}
-
-    def _rules(self) -> Iterator[Fault]:
-        pair = key_pair(self.source_type)
-        needed = pair is not None and pair.needs_utc_assurance
+    def _assurance_rules(self, *, needed: bool) -> Iterator[Fault]:
         if self.utc_assurance_required != needed:
             yield broken(
                 "utc-assurance", "datetime2(6), and no other type, needs one", "utc_assurance_required"
             )
-        if self.utc_assurance_sha256 is not None:
-            yield broken("utc-assurance", "a template holds no receipt", "utc_assurance_sha256")
-        yield from (fault for fault in super()._rules() if fault.path != ("utc_assurance_sha256",))
 
 
 class EffectiveKeyTemplate(Document):

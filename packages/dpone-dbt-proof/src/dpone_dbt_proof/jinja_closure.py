@@ -236,6 +236,8 @@ def _refusal(use: Use) -> tuple[Code, str] | None:
         return REFUSED_NAMES[first], f"{'.'.join(use.chain)} is used"
     if first == "modules" and any(part in CLOCK_ATTRIBUTES for part in use.chain[1:]):
         return Code.JINJA_NONDETERMINISTIC, f"{'.'.join(use.chain)} reads the clock"
+    if use.chain[:2] == ("modules", "datetime") and not use.called:
+        return Code.JINJA_NONDETERMINISTIC, f"{'.'.join(use.chain)} is handed on, and it has a clock"
     if first == "modules" and len(use.chain) == 1:
         return Code.JINJA_DYNAMIC, "modules is handed on"
     return None

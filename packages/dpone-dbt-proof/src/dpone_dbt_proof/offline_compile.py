@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -85,17 +86,34 @@ def compile_offline(
     settings = yaml.safe_load((source.root / "dbt_project.yml").read_text(encoding="utf-8"))
     profiles = work / "profiles"
     _write_profile(profiles, str(settings.get("profile") or "default"))
-    bad: list[BadModel] = []
-    own, own_failures = _compile_around(
-        source, source.root, profiles, work / "own", where, timeout_seconds, bad
-    )
     project = materialise(work / "root", source)
-    platform, failures = _compile_around(
-        source, project.directory, project.directory, work / "platform", where, timeout_seconds, bad
-    )
+    root = project.directory
+    with ThreadPoolExecutor(max_workers=2) as both:
+        under_own = both.submit(
+            _compile_around, source, source.root, profiles, work / "own", where, timeout_seconds
+        )
+        platform = _compile_around(source, root, root, work / "platform", where, timeout_seconds)
+        own = under_own.result()
+    bad = {model.path: model for model in (*own.bad_models, *platform.bad_models)}
+    failures = {
+        key: text.replace(str(work), "") for key, text in {**own.failures, **platform.failures}.items()
+    }
     return CompiledProject(
-        author, platform, own, {**own_failures, **failures}, tuple(bad), project.artifacts, settings
+        author,
+        platform.manifest,
+        own.manifest,
+        failures,
+        tuple(bad[path] for path in sorted(bad)),
+        project.artifacts,
+        settings,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    manifest: Manifest
+    failures: Mapping[str, str]
+    bad_models: tuple[BadModel, ...]
 
 
 def database_of(author: AuthorProject, profiles: Path | None = None) -> ModelDatabase | None:
@@ -133,10 +151,10 @@ def _compile_around(
     output: Path,
     where: ModelDatabase,
     timeout_seconds: float,
-    bad: list[BadModel],
-) -> tuple[Manifest, dict[str, str]]:
+) -> _Compiled:
     """Compile; each time dbt stops at a model, set its file aside and start again."""
     environment = offline_connection(where.database, where.schema).environment("", 1)
+    bad: list[BadModel] = []
     while True:
         ended = run_dbt(
             COMPILE_ARGUMENTS,
@@ -146,22 +164,24 @@ def _compile_around(
             environment=environment,
             timeout_seconds=timeout_seconds,
         )
-        said = _CLOCK.sub("", ended.output)
+        said = _CLOCK.sub("", ended.output).replace(str(output.parent), "")
         if not ended.finished:
             raise CompileError(f"dbt did not finish within {timeout_seconds:.0f} seconds")
         if ended.exit_code in (0, 1):
             try:
-                return load_manifest(output / "target" / "manifest.json"), dict(ended.messages)
+                manifest = load_manifest(output / "target" / "manifest.json")
             except ManifestError:
                 raise CompileError(_error_text(said)) from None
+            return _Compiled(manifest, ended.messages, tuple(bad))
         found = _bad_model(said)
-        file = project / found.path if found else None
-        if file is not None and not file.is_file():
-            file = project / "dbt_packages" / source.name / found.path if found else None
-        if found is None or file is None or not file.is_file() or len(bad) == _MOST_BAD_MODELS:
+        folders = (project, project / "dbt_packages" / source.name)
+        files = (
+            [folder / found.path for folder in folders if (folder / found.path).is_file()] if found else []
+        )
+        if found is None or not files or len(bad) == _MOST_BAD_MODELS:
             raise CompileError(_error_text(said))
         bad.append(found)
-        file.unlink()
+        files[0].unlink()
 
 
 def _bad_model(said: str) -> BadModel | None:

@@ -247,9 +247,7 @@ class _Judge:
     ) -> Iterator[Reason]:
         """What a catalog snapshot and a certified tuple show, or that they are not there."""
         if query is not None and closure is None:
-            for function in query.functions:
-                message = f"{function} may be a multi-statement function"
-                yield Reason(Code.SQL_TABLE_FUNCTION, message, node.path)
+            yield from in_file(self._project, node, from_compiled(node, query.calls))
         if self._scope is ProofScope.DEFINITION:
             return
         if closure is not None:

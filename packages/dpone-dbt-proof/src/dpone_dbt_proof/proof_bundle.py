@@ -94,7 +94,10 @@ def _workflow(
         "name": proof.workflow.name,
         "mode": proof.workflow.mode,
         "macro_closure_sha256": texts_sha256(manifest, closures.macro_ids),
-        "models": [_model(model, manifest, closures, inputs) for model in proof.models],
+        "models": [
+            _model(model, manifest, closures, inputs, documents=proof.closure is not None)
+            for model in proof.models
+        ],
     }
     if proof.closure is not None:
         plain["mutation_closure"] = proof.closure.document.to_plain()
@@ -106,8 +109,14 @@ def _workflow(
 
 
 def _model(
-    proof: ModelProof, manifest: Manifest, closures: LifecycleClosures, inputs: ProofInputs
+    proof: ModelProof,
+    manifest: Manifest,
+    closures: LifecycleClosures,
+    inputs: ProofInputs,
+    *,
+    documents: bool,
 ) -> dict[str, Json]:
+    """Describe a model; its documents stand only where its name admits them."""
     node = manifest.nodes[proof.unique_id]
     plain: dict[str, Json] = {
         "unique_id": proof.unique_id,
@@ -127,7 +136,7 @@ def _model(
     }
     if proof.contract.event_time is not None:
         plain["event_time_column"] = proof.contract.event_time
-    if node.compiled_code is None or proof.query is None:
+    if node.compiled_code is None or proof.query is None or not documents:
         return plain
     compiled = sha256_text(node.compiled_code.encode())
     plain["model_definition_proof"] = _definition(proof, manifest, closures, inputs).to_plain()
@@ -184,8 +193,8 @@ def _stable(node: Node) -> dict[str, Json]:
         "fqn": [*node.fqn],
         "checksum": node.checksum,
         "config": _json(dict(node.config)),
-        "columns": [[column.name, column.data_type, sorted(column.constraints)] for column in node.columns],
-        "depends_on": sorted(node.depends_on),
+        "columns": [[column.name, column.data_type, _names(column.constraints)] for column in node.columns],
+        "depends_on": _names(node.depends_on),
         "relation_name": node.relation_name,
     }
 

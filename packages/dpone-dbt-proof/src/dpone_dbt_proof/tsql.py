@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import sqlglot
 from sqlglot.errors import ParseError, SqlglotError
@@ -11,7 +11,8 @@ from sqlglot.errors import ParseError, SqlglotError
 from dpone_contracts.relations import SqlRelation
 from dpone_dbt_proof.reasons import Code, Reason
 from dpone_dbt_proof.relation_names import NameRules, distinct
-from dpone_dbt_proof.tsql_lexer import LexicalError, Token, place, tokenize
+from dpone_dbt_proof.tsql_grammar import misplaced
+from dpone_dbt_proof.tsql_lexer import LexicalError, Token, place, tokenize, without_comments
 from dpone_dbt_proof.tsql_policy import TsqlPolicy
 from dpone_dbt_proof.tsql_text import refused_text, unprotected_calls, written_relations
 from dpone_dbt_proof.tsql_tree import (
@@ -29,6 +30,18 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 
+_PARSER_ERRORS: Final = (
+    SqlglotError,
+    RecursionError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+)
+"""The parser stumbles over some texts instead of refusing them; either way they were not read."""
+
+
 @dataclass(frozen=True, slots=True)
 class QueryReading:
     """The relations that a query reads and the table functions that it calls, or why it can't be said.
@@ -39,6 +52,8 @@ class QueryReading:
     reads: tuple[SqlRelation, ...]
     functions: tuple[SqlRelation, ...]
     reasons: tuple[Reason, ...]
+    calls: tuple[Reason, ...] = ()
+    """One reason a table function: what it is, only a catalog can tell."""
 
 
 def read_query(
@@ -64,8 +79,10 @@ def read_query(
     if not tokens:
         return _unread([Reason(Code.SQL_NOT_A_QUERY, "the text holds no statement")])
     try:
-        trees = [tree for tree in sqlglot.parse(sql, dialect="tsql") if tree is not None]
-    except SqlglotError as error:
+        # The parser takes GROUP BY for one word, which a comment inside would break.
+        parsed = sqlglot.parse(without_comments(sql, tokens), dialect="tsql")
+        trees = [tree for tree in parsed if tree is not None]
+    except _PARSER_ERRORS as error:
         return _unread([*_refused_anyway(tokens, policy), _syntax(error, sql, tokens)])
     if len(trees) != 1:
         return _unread(list(refused_text(tokens, frozenset(), policy)))
@@ -75,6 +92,7 @@ def read_query(
         *text,
         *(_place(finding, tokens) for finding in reading.findings if not _said(finding, text)),
         *_read_differently(tokens, reading),
+        *misplaced(tokens),
     ]
     if policy.admitted_functions:
         reasons += unprotected_calls(tokens, policy, protected)
@@ -82,7 +100,17 @@ def read_query(
     reasons += named
     if not reads and not functions and not reasons:
         reasons.append(Reason(Code.SQL_NO_RELATION, "the query reads no relation"))
-    return QueryReading(distinct(reads, rules), distinct(functions, rules), _unique(reasons))
+    calls = [
+        _place(
+            TreeFinding(
+                Code.SQL_TABLE_FUNCTION, f"{'.'.join(read.parts)} may be of several statements", read.near
+            ),
+            tokens,
+        )
+        for read in reading.reads
+        if read.function
+    ]
+    return QueryReading(distinct(reads, rules), distinct(functions, rules), _unique(reasons), _unique(calls))
 
 
 def _said(finding: TreeFinding, text: Sequence[Reason]) -> bool:
@@ -112,7 +140,7 @@ def _refused_anyway(tokens: Sequence[Token], policy: TsqlPolicy) -> list[Reason]
     return [reason for reason in refused_text(tokens, frozenset(), policy) if reason.code not in words]
 
 
-def _syntax(error: SqlglotError, sql: str, tokens: Sequence[Token]) -> Reason:
+def _syntax(error: Exception, sql: str, tokens: Sequence[Token]) -> Reason:
     details = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
     line, end = details.get("line"), details.get("col")
     column: int | None = None
@@ -120,6 +148,9 @@ def _syntax(error: SqlglotError, sql: str, tokens: Sequence[Token]) -> Reason:
         if token.line == line and end is not None and token.column <= end:
             column = token.column
     if line is None:
+        faults = list(misplaced(tokens))
+        if faults:
+            return faults[0]
         line, column = place(sql, len(sql.rstrip()))
     what = str(details.get("description") or "the text can't be read").rstrip(".")
     return Reason(Code.SQL_SYNTAX, what, line=line, column=column)

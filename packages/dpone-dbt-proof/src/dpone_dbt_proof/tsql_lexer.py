@@ -80,6 +80,14 @@ def tokenize(sql: str) -> list[Token]:
     return tokens
 
 
+def without_comments(sql: str, tokens: list[Token]) -> str:
+    """Return the text with blanks in place of comments: every token keeps its offset."""
+    kept = ["\n" if character == "\n" else " " for character in sql]
+    for token in tokens:
+        kept[token.start : token.end] = sql[token.start : token.end]
+    return "".join(kept)
+
+
 def place(sql: str, position: int) -> tuple[int, int]:
     """Return line and column, from 1, of an offset."""
     return sql.count("\n", 0, position) + 1, position - (sql.rfind("\n", 0, position) + 1) + 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlglot import exp
 
 from dpone_dbt_proof.reasons import Code
-from dpone_dbt_proof.tsql_policy import JOIN_HINTS, LOCK_HINTS, PLAN_HINTS, TABLE_FUNCTIONS
+from dpone_dbt_proof.tsql_policy import JOIN_HINTS, LOCK_HINTS, PLAN_HINTS, RESERVED, TABLE_FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,6 +193,8 @@ def _check_node(node: exp.Expression, reading: TreeReading) -> None:
     match node:
         case exp.DPipe() | exp.ILike() | exp.RegexpLike() | exp.SimilarTo() | exp.Glob():
             reading.refuse(Code.SQL_NOT_TSQL, f"{kind.__name__} is not T-SQL", node)
+        case exp.Identifier() if not node.args.get("quoted") and node.name.upper() in RESERVED:
+            reading.refuse(Code.SQL_SYNTAX, f"{node.name} is a reserved word", node)
         case exp.Dot():
             _check_dot(node, reading)
         case exp.Join():
@@ -240,9 +242,14 @@ def _argument_refusal(kind: type[exp.Expression], name: str) -> tuple[Code, str]
 
 
 def _check_dot(node: exp.Dot, reading: TreeReading) -> None:
-    if isinstance(node.expression, exp.Func):
+    if isinstance(node.expression, exp.Func) and not _is_applied(node):
         code = Code.SQL_USER_FUNCTION if isinstance(node.this, (exp.Identifier, exp.Dot)) else Code.SQL_METHOD
         reading.refuse(code, f"{node.expression.name or 'a function'} is called on a name", node)
+
+
+def _is_applied(node: exp.Dot) -> bool:
+    """Tell whether the call is the right side of APPLY: a table function, judged as a relation."""
+    return isinstance(node.parent, exp.Lateral) and node.arg_key == "this"
 
 
 def _check_join(node: exp.Join, reading: TreeReading) -> None:
@@ -331,6 +338,9 @@ def _collect(node: exp.Expression, ctes: tuple[str, ...], reading: TreeReading, 
             _collect(cte.this, ctes, reading)
     if isinstance(node, exp.Table):
         _collect_table(node, ctes, reading)
+    if isinstance(node, exp.Dot) and _is_applied(node):
+        parts = (*_flatten(node.this), node.expression.name)
+        reading.reads.append(NameRead(parts, function=True, near=node))
     for name, child in _children(node):
         if name != "with_":
             # A set expression and parentheses around it keep the statement's WITH at its leftmost query.

@@ -9,7 +9,6 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from dpone_contracts.errors import DponeError
-
 from dpone_lab import independent_check
 from dpone_lab.deployment import Deployment, deploy
 from dpone_lab.fixture import day_start, days_with_events
@@ -64,7 +63,7 @@ def run_demo(lab: LabProfile, day: date, evidence: Path | None, timeline: Timeli
     """Run both days and return the report; its `verdict` is the independent check's, over both."""
     deployment = deploy(lab, day, timeline.step)
     engines = deployment.engines()
-    pods = PodRegistry(deployment.platform_directory)
+    pods = PodRegistry(deployment.settings.pods)
     runs, comparisons = [], []
     for number, scope_day in enumerate((day, day + timedelta(days=1))):
         with timeline.step(f"snapshot before {scope_day}"):
@@ -86,7 +85,6 @@ def run_demo(lab: LabProfile, day: date, evidence: Path | None, timeline: Timeli
     return {
         "schema": REPORT_SCHEMA,
         "profile": "disposable lab; evidence is UNVERIFIED for production",
-        "engines": deployment.engine_versions(),
         "days": [str(day), str(day + timedelta(days=1))],
         "steps": timeline.steps,
         "runs": runs,

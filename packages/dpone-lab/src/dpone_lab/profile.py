@@ -7,8 +7,8 @@ import errno
 import json
 import os
 import secrets
-import shutil
 import select
+import shutil
 import socket
 import subprocess
 import sys

@@ -9,71 +9,18 @@ import re
 import secrets
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dpone_lab import odbc
+from dpone_lab.odbc import SqlClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 REAL = os.environ.get("DPONE_MSSQL_DSN")
 _PASSWORD = "Conformance-1"
-_NUMBER = re.compile(r"\((\d+)\) \(SQL")
-
-
-class Client:
-    """One connection, with results drained and errors read as SQL Server's numbers."""
-
-    def __init__(self, connection: Any) -> None:
-        self.connection = connection
-
-    def run(self, sql: str, *values: object) -> None:
-        """Run a batch to its end; every error surfaces, not only the first result's."""
-        with contextlib.closing(self.connection.cursor()) as cursor:
-            cursor.execute(sql, *values)
-            while cursor.nextset():
-                pass
-
-    def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Run a batch and return the rows of its first result set."""
-        with contextlib.closing(self.connection.cursor()) as cursor:
-            cursor.execute(sql, *values)
-            while cursor.description is None:
-                assert cursor.nextset(), "no result set"
-            rows = [tuple(row) for row in cursor.fetchall()]
-            while cursor.nextset():
-                pass
-        return rows
-
-    def one(self, sql: str, *values: object) -> Any:
-        """Run a batch and return the only value of its first result set."""
-        ((value,),) = self.rows(sql, *values)
-        return value
-
-    def error(self, sql: str, *values: object) -> int:
-        """Run a batch that must fail and return the number of its first error."""
-        import pyodbc
-
-        with pytest.raises(pyodbc.Error) as caught:
-            self.run(sql, *values)
-        return number_of(caught.value)
-
-    def at_server(self, sql: str) -> None:
-        """Run a statement about the server: SQL Server wants it in master, which the lab doesn't have."""
-        self.run(f"USE master; {sql}" if REAL else sql)
-
-    def close(self) -> None:
-        """End the connection, once."""
-        if not self.connection.closed:
-            self.connection.close()
-
-
-def number_of(fault: Exception) -> int:
-    """Return the server's number from a driver's error."""
-    found = _NUMBER.findall(str(fault.args[-1]))
-    assert found, f"no number in {fault.args}"
-    return int(found[0])
 
 
 def _drivers() -> list[Any]:
@@ -135,12 +82,12 @@ def server(request: pytest.FixtureRequest) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def connect(server: Callable[..., Any]) -> Iterator[Callable[..., Client]]:
+def connect(server: Callable[..., Any]) -> Iterator[Callable[..., SqlClient]]:
     """Open clients that end with the test."""
     with contextlib.ExitStack() as opened:
 
-        def one(user: str | None = None, password: str | None = None) -> Client:
-            client = Client(server(user, password))
+        def one(user: str | None = None, password: str | None = None) -> SqlClient:
+            client = SqlClient(server(user, password), user or "", in_master=bool(REAL))
             opened.callback(client.close)
             return client
 
@@ -148,7 +95,7 @@ def connect(server: Callable[..., Any]) -> Iterator[Callable[..., Client]]:
 
 
 @pytest.fixture
-def sql(connect: Callable[..., Client]) -> Client:
+def sql(connect: Callable[..., SqlClient]) -> SqlClient:
     """The administrator's client."""
     return connect()
 
@@ -158,12 +105,12 @@ def schema(server: Callable[..., Any]) -> Iterator[str]:
     """A schema of the test's own, removed with all it holds."""
     name = f"c_{secrets.token_hex(4)}"
     with contextlib.closing(server()) as connection:
-        Client(connection).run(f"CREATE SCHEMA {name}")
+        SqlClient(connection).run(f"CREATE SCHEMA {name}")
     yield name
     if not REAL:
         return
     with contextlib.closing(server()) as connection:
-        client = Client(connection)
+        client = SqlClient(connection)
         keys = client.rows(
             "SELECT t.name, f.name FROM sys.foreign_keys f JOIN sys.tables t ON t.object_id = f.parent_object_id"
             f" WHERE f.schema_id = SCHEMA_ID('{name}')"
@@ -177,18 +124,16 @@ def schema(server: Callable[..., Any]) -> Iterator[str]:
 
 
 @pytest.fixture
-def login(sql: Client, connect: Callable[..., Client]) -> Iterator[Callable[[str], Client]]:
+def login(sql: SqlClient, connect: Callable[..., SqlClient]) -> Iterator[Callable[[str], SqlClient]]:
     """Make a login that is a user of the same name, and connect as it."""
     made: list[str] = []
 
-    def make(prefix: str) -> Client:
+    def make(prefix: str) -> SqlClient:
         name = f"{prefix}_{secrets.token_hex(4)}"
         sql.run(f"CREATE LOGIN {name} WITH PASSWORD = 'Aa1!{name}'")
         sql.run(f"CREATE USER {name} FOR LOGIN {name}")
         made.append(name)
-        client = connect(name, f"Aa1!{name}")
-        client.user = name  # type: ignore[attr-defined]
-        return client
+        return connect(name, f"Aa1!{name}")
 
     yield make
     if REAL:
@@ -198,6 +143,7 @@ def login(sql: Client, connect: Callable[..., Client]) -> Iterator[Callable[[str
 
 
 @pytest.fixture
-def scratch(tmp_path: Path) -> Path:
-    """A directory of the test's own."""
-    return tmp_path
+def lab_only() -> None:
+    """Skip what is about the lab alone when a real server is at hand."""
+    if REAL:
+        pytest.skip("DPONE_MSSQL_DSN names a real server; this is about the lab")

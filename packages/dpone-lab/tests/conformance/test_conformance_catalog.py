@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
+
+if TYPE_CHECKING:
+    from dpone_lab.odbc import SqlClient
 
 pytestmark = pytest.mark.engine
 
@@ -38,7 +43,7 @@ COLUMN_FACTS = {
 }
 
 
-def test_columns_tell_type_length_precision_and_scale(sql, schema) -> None:
+def test_columns_tell_type_length_precision_and_scale(sql: SqlClient, schema: str) -> None:
     columns = ", ".join(f"c{number} {kind} NULL" for number, kind in enumerate(COLUMN_FACTS))
     sql.run(f"CREATE TABLE {schema}.t ({columns})")
     found = sql.rows(
@@ -48,7 +53,7 @@ def test_columns_tell_type_length_precision_and_scale(sql, schema) -> None:
     assert dict(zip(COLUMN_FACTS, found, strict=True)) == COLUMN_FACTS
 
 
-def test_columns_tell_nullability_identity_and_defaults(sql, schema) -> None:
+def test_columns_tell_nullability_identity_and_defaults(sql: SqlClient, schema: str) -> None:
     sql.run(f"CREATE TABLE {schema}.t (id int IDENTITY(1, 1) NOT NULL, a int NULL, b int NOT NULL DEFAULT 7)")
     assert sql.rows(
         "SELECT name, column_id, is_nullable, is_identity, is_computed, CASE WHEN default_object_id <> 0 THEN 1 ELSE 0 END "
@@ -56,14 +61,14 @@ def test_columns_tell_nullability_identity_and_defaults(sql, schema) -> None:
     ) == [("id", 1, False, True, False, 0), ("a", 2, True, False, False, 0), ("b", 3, False, False, False, 1)]
 
 
-def test_text_columns_have_a_collation_and_others_none(sql, schema) -> None:
+def test_text_columns_have_a_collation_and_others_none(sql: SqlClient, schema: str) -> None:
     sql.run(f"CREATE TABLE {schema}.t (a nvarchar(5) COLLATE Latin1_General_100_BIN2, b int)")
     assert sql.rows(
         f"SELECT collation_name FROM sys.columns WHERE object_id = OBJECT_ID('{schema}.t') ORDER BY column_id"
     ) == [("Latin1_General_100_BIN2",), (None,)]
 
 
-def test_object_id_finds_names_in_every_spelling(sql, schema) -> None:
+def test_object_id_finds_names_in_every_spelling(sql: SqlClient, schema: str) -> None:
     sql.run(f"CREATE TABLE {schema}.[odd name] (a int)")
     found = {
         sql.one(f"SELECT OBJECT_ID(N'{name}')")
@@ -75,7 +80,9 @@ def test_object_id_finds_names_in_every_spelling(sql, schema) -> None:
     assert sql.one(f"SELECT OBJECT_NAME(OBJECT_ID(N'{schema}.[odd name]', N'U'))") == "odd name"
 
 
-def test_object_id_changes_when_a_table_is_made_again_and_stays_when_it_is_renamed(sql, schema) -> None:
+def test_object_id_changes_when_a_table_is_made_again_and_stays_when_it_is_renamed(
+    sql: SqlClient, schema: str
+) -> None:
     query = f"SELECT OBJECT_ID('{schema}.{{}}')"
     sql.run(f"CREATE TABLE {schema}.t (a int)")
     first = sql.one(query.format("t"))
@@ -86,7 +93,7 @@ def test_object_id_changes_when_a_table_is_made_again_and_stays_when_it_is_renam
     assert sql.one(query.format("u")) != first
 
 
-def test_objects_list_a_table_with_its_constraints(sql, schema) -> None:
+def test_objects_list_a_table_with_its_constraints(sql: SqlClient, schema: str) -> None:
     sql.run(
         f"CREATE TABLE {schema}.p (id int NOT NULL CONSTRAINT pk_p PRIMARY KEY);"
         f"CREATE TABLE {schema}.t (id int NOT NULL CONSTRAINT pk_t PRIMARY KEY, a int CONSTRAINT uq_t UNIQUE,"
@@ -103,7 +110,7 @@ def test_objects_list_a_table_with_its_constraints(sql, schema) -> None:
     ]
 
 
-def test_indexes_have_the_documented_ids_and_kinds(sql, schema) -> None:
+def test_indexes_have_the_documented_ids_and_kinds(sql: SqlClient, schema: str) -> None:
     sql.run(
         f"CREATE TABLE {schema}.h (a int); CREATE TABLE {schema}.t (a int NOT NULL PRIMARY KEY, b int, c int);"
         f"CREATE UNIQUE INDEX ix ON {schema}.t (b DESC, c)"
@@ -121,7 +128,7 @@ def test_indexes_have_the_documented_ids_and_kinds(sql, schema) -> None:
     ) == [("b", 1, True, False), ("c", 2, False, False)]
 
 
-def test_index_names_belong_to_their_table(sql, schema) -> None:
+def test_index_names_belong_to_their_table(sql: SqlClient, schema: str) -> None:
     for name in ("a", "b"):
         sql.run(f"CREATE TABLE {schema}.{name} (n int); CREATE INDEX same ON {schema}.{name} (n)")
     assert (
@@ -140,7 +147,7 @@ def test_index_names_belong_to_their_table(sql, schema) -> None:
     )
 
 
-def test_foreign_keys_tell_both_ends(sql, schema) -> None:
+def test_foreign_keys_tell_both_ends(sql: SqlClient, schema: str) -> None:
     sql.run(
         f"CREATE TABLE {schema}.p (a int NOT NULL, b int NOT NULL, PRIMARY KEY (a, b));"
         f"CREATE TABLE {schema}.c (x int, y int, CONSTRAINT fk_c FOREIGN KEY (y, x) REFERENCES {schema}.p (a, b))"
@@ -153,7 +160,7 @@ def test_foreign_keys_tell_both_ends(sql, schema) -> None:
     ) == [("p", "NO_ACTION", "y", "a"), ("p", "NO_ACTION", "x", "b")]
 
 
-def test_a_view_binds_late_and_keeps_its_text(sql, schema) -> None:
+def test_a_view_binds_late_and_keeps_its_text(sql: SqlClient, schema: str) -> None:
     sql.run(f"CREATE TABLE {schema}.t (a int); INSERT {schema}.t VALUES (1)")
     text = f"CREATE VIEW {schema}.v AS SELECT a FROM {schema}.t"
     sql.run(text)
@@ -164,7 +171,7 @@ def test_a_view_binds_late_and_keeps_its_text(sql, schema) -> None:
     assert sql.rows(f"SELECT a FROM {schema}.v") == [(2,)]
 
 
-def test_a_view_names_what_it_depends_on_as_spelled(sql, schema) -> None:
+def test_a_view_names_what_it_depends_on_as_spelled(sql: SqlClient, schema: str) -> None:
     database = sql.one("SELECT DB_NAME()")
     sql.run(f"CREATE TABLE {schema}.t (a int)")
     sql.run(f"CREATE VIEW {schema}.v AS SELECT a FROM {database}.{schema}.t")
@@ -175,7 +182,7 @@ def test_a_view_names_what_it_depends_on_as_spelled(sql, schema) -> None:
     ) == [(database, schema, "t", 1)]
 
 
-def test_create_or_alter_view_changes_its_columns(sql, schema) -> None:
+def test_create_or_alter_view_changes_its_columns(sql: SqlClient, schema: str) -> None:
     sql.run(f"CREATE VIEW {schema}.v AS SELECT 1 AS a")
     sql.run(f"CREATE OR ALTER VIEW {schema}.v AS SELECT N'x' AS b, CAST(2 AS bigint) AS c")
     assert sql.rows(
@@ -186,7 +193,7 @@ def test_create_or_alter_view_changes_its_columns(sql, schema) -> None:
     ]
 
 
-def test_information_schema_lists_tables_and_columns(sql, schema) -> None:
+def test_information_schema_lists_tables_and_columns(sql: SqlClient, schema: str) -> None:
     sql.run(f"CREATE TABLE {schema}.t (a nvarchar(7) NOT NULL, b decimal(9, 2) NULL, c datetime2(3) NULL)")
     assert sql.rows(
         f"SELECT TABLE_CATALOG, TABLE_NAME, TABLE_TYPE FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = '{schema}'"
@@ -201,7 +208,7 @@ def test_information_schema_lists_tables_and_columns(sql, schema) -> None:
     ]
 
 
-def test_temporary_tables_are_in_tempdb_and_not_here(sql) -> None:
+def test_temporary_tables_are_in_tempdb_and_not_here(sql: SqlClient) -> None:
     sql.run("CREATE TABLE #work (a int NOT NULL, b nvarchar(4))")
     assert sql.one("SELECT OBJECT_ID('tempdb..#work')") is not None
     assert sql.rows(
@@ -211,7 +218,7 @@ def test_temporary_tables_are_in_tempdb_and_not_here(sql) -> None:
     assert sql.rows("SELECT name FROM sys.tables WHERE name LIKE '#work%'") == []
 
 
-def test_partitions_count_rows(sql, schema) -> None:
+def test_partitions_count_rows(sql: SqlClient, schema: str) -> None:
     sql.run(f"CREATE TABLE {schema}.t (a int); INSERT {schema}.t VALUES (1), (2), (3)")
     assert (
         sql.one(
@@ -221,7 +228,7 @@ def test_partitions_count_rows(sql, schema) -> None:
     )
 
 
-def test_extended_properties_are_added_once_changed_and_dropped(sql, schema) -> None:
+def test_extended_properties_are_added_once_changed_and_dropped(sql: SqlClient, schema: str) -> None:
     sql.run(f"CREATE TABLE {schema}.t (a int)")
     levels = f"@level0type = N'SCHEMA', @level0name = N'{schema}', @level1type = N'TABLE', @level1name = N't'"
     column = f"{levels}, @level2type = N'COLUMN', @level2name = N'a'"
@@ -238,7 +245,7 @@ def test_extended_properties_are_added_once_changed_and_dropped(sql, schema) -> 
     assert sql.rows(query) == [(1, "changed")]
 
 
-def test_sp_rename_of_a_column_and_its_errors(sql, schema) -> None:
+def test_sp_rename_of_a_column_and_its_errors(sql: SqlClient, schema: str) -> None:
     sql.run(f"CREATE TABLE {schema}.t (a int, b int); CREATE TABLE {schema}.u (a int)")
     sql.run(f"EXEC sp_rename '{schema}.t.a', 'z', 'COLUMN'")
     assert sql.rows(
@@ -251,7 +258,7 @@ def test_sp_rename_of_a_column_and_its_errors(sql, schema) -> None:
     assert sql.error(f"EXEC sp_rename '{schema}.t', 'u'") == 15335
 
 
-def test_odbc_catalog_functions_list_tables_and_columns(sql, schema) -> None:
+def test_odbc_catalog_functions_list_tables_and_columns(sql: SqlClient, schema: str) -> None:
     sql.run(
         f"CREATE TABLE {schema}.t (a nvarchar(7) NOT NULL, d datetime2(6)); CREATE TABLE {schema}.u (a int)"
     )
@@ -263,7 +270,7 @@ def test_odbc_catalog_functions_list_tables_and_columns(sql, schema) -> None:
     assert found == [("a", "nvarchar", 0), ("d", "datetime2", 1)]
 
 
-def test_databases_and_recovery_fork(sql) -> None:
+def test_databases_and_recovery_fork(sql: SqlClient) -> None:
     assert sql.rows("SELECT name FROM sys.databases WHERE database_id = DB_ID()") == [
         (sql.one("SELECT DB_NAME()"),)
     ]
@@ -271,7 +278,7 @@ def test_databases_and_recovery_fork(sql) -> None:
     assert sql.one(first) == sql.one(first) is not None
 
 
-def test_object_properties(sql, schema) -> None:
+def test_object_properties(sql: SqlClient, schema: str) -> None:
     sql.run(f"CREATE TABLE {schema}.t (a int IDENTITY(1, 1) PRIMARY KEY)")
     table = f"OBJECT_ID('{schema}.t')"
     assert sql.rows(

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpone_lab.odbc import SqlClient
 
 pytestmark = pytest.mark.engine
 
 
 @pytest.fixture
-def table(sql, schema) -> str:
+def table(sql: SqlClient, schema: str) -> str:
     sql.run(f"CREATE TABLE {schema}.t (id int PRIMARY KEY); INSERT {schema}.t VALUES (1)")
     return f"{schema}.t"
 
 
-def count(sql, table: str) -> int:
-    return sql.one(f"SELECT COUNT(*) FROM {table}")
+def count(sql: SqlClient, table: str) -> int:
+    return int(sql.one(f"SELECT COUNT(*) FROM {table}"))
 
 
-def test_an_after_trigger_that_throws_undoes_the_statement_and_the_transaction(sql, schema, table) -> None:
+def test_an_after_trigger_that_throws_undoes_the_statement_and_the_transaction(
+    sql: SqlClient, schema: str, table: str
+) -> None:
     sql.run(f"CREATE TRIGGER {schema}.no ON {table} AFTER DELETE AS THROW 51200, N'CREATE_ONLY', 1")
     sql.run("SET XACT_ABORT OFF; BEGIN TRAN")
     assert sql.error(f"DELETE FROM {table}") == 51200
@@ -25,7 +34,11 @@ def test_an_after_trigger_that_throws_undoes_the_statement_and_the_transaction(s
     assert count(sql, table) == 1
 
 
+<<<<<<< HEAD
 def test_an_instead_of_trigger_replaces_the_change(sql, schema, table) -> None:
+=======
+def test_an_instead_of_trigger_replaces_the_change(sql: SqlClient, schema: str, table: str) -> None:
+>>>>>>> wip/lab
     sql.run(
         f"CREATE TRIGGER {schema}.no ON {table} INSTEAD OF UPDATE, DELETE AS THROW 51201, N'CREATE_ONLY', 1"
     )
@@ -35,12 +48,12 @@ def test_an_instead_of_trigger_replaces_the_change(sql, schema, table) -> None:
     assert count(sql, table) == 2
 
 
-def test_a_trigger_fires_for_a_statement_that_touches_no_row(sql, schema, table) -> None:
+def test_a_trigger_fires_for_a_statement_that_touches_no_row(sql: SqlClient, schema: str, table: str) -> None:
     sql.run(f"CREATE TRIGGER {schema}.no ON {table} AFTER DELETE AS THROW 51200, N'no', 1")
     assert sql.error(f"DELETE FROM {table} WHERE 1 = 0") == 51200
 
 
-def test_a_disabled_trigger_does_not_fire(sql, schema, table) -> None:
+def test_a_disabled_trigger_does_not_fire(sql: SqlClient, schema: str, table: str) -> None:
     sql.run(f"CREATE TRIGGER {schema}.no ON {table} AFTER DELETE AS THROW 51200, N'no', 1")
     sql.run(f"DISABLE TRIGGER {schema}.no ON {table}")
     assert sql.one(f"SELECT is_disabled FROM sys.triggers WHERE parent_id = OBJECT_ID('{table}')") is True
@@ -48,20 +61,22 @@ def test_a_disabled_trigger_does_not_fire(sql, schema, table) -> None:
     assert sql.error(f"DELETE FROM {table}") == 51200
 
 
-def test_truncate_passes_by_triggers(sql, schema, table) -> None:
+def test_truncate_passes_by_triggers(sql: SqlClient, schema: str, table: str) -> None:
     sql.run(f"CREATE TRIGGER {schema}.no ON {table} AFTER DELETE AS THROW 51200, N'no', 1")
     sql.run(f"TRUNCATE TABLE {table}")
     assert count(sql, table) == 0
 
 
-def test_disable_trigger_needs_alter(sql, schema, table, login) -> None:
+def test_disable_trigger_needs_alter(
+    sql: SqlClient, schema: str, table: str, login: Callable[[str], SqlClient]
+) -> None:
     bob = login("bob")
     sql.run(f"CREATE TRIGGER {schema}.no ON {table} AFTER DELETE AS THROW 51200, N'no', 1")
     sql.run(f"GRANT DELETE ON {table} TO {bob.user}")
     assert bob.error(f"DISABLE TRIGGER {schema}.no ON {table}") == 1088
 
 
-def test_triggers_are_listed_with_their_text(sql, schema, table) -> None:
+def test_triggers_are_listed_with_their_text(sql: SqlClient, schema: str, table: str) -> None:
     text = f"CREATE TRIGGER {schema}.no ON {table} INSTEAD OF DELETE AS THROW 51200, N'no', 1"
     sql.run(text)
     assert sql.rows(
@@ -72,7 +87,7 @@ def test_triggers_are_listed_with_their_text(sql, schema, table) -> None:
     sql.run(f"DELETE FROM {table}")
 
 
-def test_a_database_trigger_runs_inside_the_definition_and_may_refuse_it(sql, schema) -> None:
+def test_a_database_trigger_runs_inside_the_definition_and_may_refuse_it(sql: SqlClient, schema: str) -> None:
     name = f"ddl_{schema}"
     sql.run(
         f"CREATE TABLE {schema}.epoch (id int PRIMARY KEY, epoch bigint); INSERT {schema}.epoch VALUES (1, 0)"
@@ -100,3 +115,30 @@ def test_a_database_trigger_runs_inside_the_definition_and_may_refuse_it(sql, sc
         assert sql.one(epoch) == 2
     finally:
         sql.run(f"DROP TRIGGER {name} ON DATABASE")
+
+
+def test_permissions_and_renames_fire_database_triggers(sql: SqlClient, schema: str, table: str) -> None:
+    name = f"all_{schema}"
+    sql.run(f"CREATE TABLE {schema}.log (event nvarchar(128), object nvarchar(128), target nvarchar(128))")
+    value = "@e.value('(/EVENT_INSTANCE/{})[1]', 'nvarchar(128)')".format
+    sql.run(
+        f"CREATE TRIGGER {name} ON DATABASE FOR DDL_DATABASE_LEVEL_EVENTS AS BEGIN DECLARE @e xml = EVENTDATA(); "
+        f"INSERT {schema}.log VALUES ({value('EventType')}, {value('ObjectName')}, {value('TargetObjectName')}); END"
+    )
+    try:
+        sql.run(f"GRANT SELECT ON {table} TO public")
+        sql.run(f"CREATE INDEX ix ON {table} (id); DROP INDEX ix ON {table}")
+        sql.run(f"CREATE TRIGGER {schema}.tr ON {table} AFTER DELETE AS THROW 51000, N'x', 1")
+        sql.run(f"DROP TRIGGER {schema}.tr")
+        sql.run(f"EXEC sp_rename '{table}', 'u'")
+        found = sql.rows(f"SELECT event, object, target FROM {schema}.log")
+    finally:
+        sql.run(f"DROP TRIGGER {name} ON DATABASE")
+    assert found == [
+        ("GRANT_DATABASE", "t", None),
+        ("CREATE_INDEX", "ix", "t"),
+        ("DROP_INDEX", "ix", "t"),
+        ("CREATE_TRIGGER", "tr", "t"),
+        ("DROP_TRIGGER", "tr", "t"),
+        ("RENAME", "t", None),
+    ]

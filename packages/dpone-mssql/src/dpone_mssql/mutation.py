@@ -93,7 +93,7 @@ def render_mutation(
         _step("13_receipt", filled),
         _step("14_end", filled),
     ]
-    sql = "\n".join(step.strip() for step in steps) + "\n"
+    sql = "\n".join(step.strip() for step in steps)
     return RenderedBatch(
         model_unique_id=plan.model_unique_id,
         sql=sql,

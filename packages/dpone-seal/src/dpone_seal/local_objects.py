@@ -59,6 +59,11 @@ class LocalObjects:
         held = self._read(key)
         return held[0] if held else None
 
+    def retention(self, key: str) -> str | None:
+        """Until when a key's object must be kept."""
+        held = self._read(key)
+        return held[2] if held else None
+
     def get(self, key: str, version: str) -> bytes | None:
         """The bytes of a version."""
         held = self._read(key)
@@ -72,17 +77,18 @@ class LocalObjects:
     def _path(self, key: str) -> Path:
         return self.root / f"{key}{_SUFFIX}"
 
-    def _read(self, key: str) -> tuple[str, bytes] | None:
+    def _read(self, key: str) -> tuple[str, bytes, str] | None:
         try:
             line, _, data = self._path(key).read_bytes().partition(b"\n")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise StoreInDoubtError(os.strerror(error.errno or errno.EIO)) from error
-        magic, version, _ = line.split(b" ")
-        if magic != _MAGIC:
-            raise StoreInDoubtError("a file of another format stands there")
-        return version.decode("ascii"), data
+        match line.split(b" "):
+            case [magic, version, retain_until] if magic == _MAGIC:
+                return version.decode("ascii"), data, retain_until.decode("ascii")
+            case _:
+                raise StoreInDoubtError("a file of another format stands there")
 
     def _sync_directories(self, path: Path) -> None:
         """Make the new name durable, and those of directories that creating it may have made."""

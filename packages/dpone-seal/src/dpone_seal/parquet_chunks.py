@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dpone_contracts.plan_bundle import PlanTarget
+    from dpone_contracts.policies import SealPolicy
     from dpone_contracts.ports.image_reader import ImageBatch
     from dpone_seal.physical_types import PhysicalColumn
 
@@ -28,37 +29,89 @@ WRITER_OPTIONS: dict[str, str | int | bool] = {
     "version": "2.6",
     "data_page_version": "1.0",
     "compression": "zstd",
-    "compression_level": 1,
     "use_dictionary": False,
     "write_statistics": False,
     "store_schema": False,
     "store_decimal_as_integer": False,
     "write_page_index": False,
-    "row_group_size": 16 * ROWS_PER_BLOCK,
 }
-"""Everything that decides about the written form, pinned; part of the serializer's digest."""
+"""What decides about the written form and is no policy's choice."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParquetChunkEncoder:
     """Encodes an image with memory bounded by two chunks, whatever the image's size.
 
-    `max_chunk_bytes` bounds the Arrow bytes of a chunk's rows (the seal policy's limit). A chunk holds whole
-    blocks of 8,192 rows, but for the image's last; one block beyond the bound is refused with the figure.
+    The limits are the seal policy's. A chunk holds whole blocks of 8,192 rows, but for the image's last, at
+    most `max_chunk_rows` of them, and at most `max_chunk_bytes` both as Arrow and as Parquet; one block beyond
+    that is refused with the figure.
     """
 
+    max_chunk_rows: int
     max_chunk_bytes: int
+    row_group_rows: int
+    compression_level: int
+
+    @classmethod
+    def of(cls, policy: SealPolicy) -> ParquetChunkEncoder:
+        """The encoder that a seal policy asks for; raises DPONE_SEAL_POLICY_UNFIT for other blocks than 8,192 rows."""
+        if policy.content_chunk_rows != ROWS_PER_BLOCK:
+            raise DponeError("DPONE_SEAL_POLICY_UNFIT", f"content chunks of {policy.content_chunk_rows} rows")
+        return cls(
+            policy.max_chunk_rows, policy.max_chunk_bytes, policy.row_group_rows, policy.compression_level
+        )
 
     def writer_options(self) -> dict[str, str | int | bool]:
-        """The pinned options of the Parquet writer."""
-        return dict(WRITER_OPTIONS)
+        """The pinned options of the Parquet writer, and those that the policy chose."""
+        return {
+            **WRITER_OPTIONS,
+            "compression_level": self.compression_level,
+            "row_group_rows": self.row_group_rows,
+        }
 
     def encode(self, target: PlanTarget, batches: Iterable[ImageBatch]) -> Iterator[EncodedChunk]:
         """Chunks in row order, ordinals from 1; nothing for an empty image."""
         columns = physical_columns(target.writable_columns)
         blocks = _blocks(columns, batches)
-        for ordinal, rows in enumerate(_bounded(blocks, self.max_chunk_bytes), start=1):
-            yield _encode(columns, ordinal, rows)
+        for ordinal, rows in enumerate(self._bounded(blocks), start=1):
+            yield self._encode(columns, ordinal, rows)
+
+    def _bounded(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+        """Blocks in groups within the limits."""
+        group: list[pa.RecordBatch] = []
+        size = rows = 0
+        for batch in batches:
+            for start in range(0, batch.num_rows, ROWS_PER_BLOCK):
+                block = batch.slice(start, ROWS_PER_BLOCK)
+                self._require_within(block.nbytes, block.num_rows)
+                if group and (
+                    size + block.nbytes > self.max_chunk_bytes or rows + block.num_rows > self.max_chunk_rows
+                ):
+                    yield group
+                    group, size, rows = [], 0, 0
+                group.append(block)
+                size, rows = size + block.nbytes, rows + block.num_rows
+        if group:
+            yield group
+
+    def _encode(
+        self, columns: Sequence[PhysicalColumn], ordinal: int, rows: list[pa.RecordBatch]
+    ) -> EncodedChunk:
+        digests = tuple(digest_text(raw) for block in rows for raw in block_digests(columns, block))
+        table = parquet_table(columns, pa.Table.from_batches(rows, wire_schema(columns)))
+        sink = pa.BufferOutputStream()
+        level = self.compression_level
+        with pq.ParquetWriter(sink, table.schema, compression_level=level, **WRITER_OPTIONS) as writer:
+            writer.write_table(table, row_group_size=self.row_group_rows)
+        data = sink.getvalue().to_pybytes()
+        self._require_within(len(data), table.num_rows)
+        return EncodedChunk(ordinal, data, digest_text(sha256(data).digest()), table.num_rows, digests)
+
+    def _require_within(self, size: int, rows: int) -> None:
+        if size > self.max_chunk_bytes:
+            observed = f"{size} bytes in {rows} rows, {self.max_chunk_bytes} allowed a chunk"
+            evidence = {"bytes": str(size), "max_chunk_bytes": str(self.max_chunk_bytes)}
+            raise DponeError("DPONE_ARTIFACT_CHUNK_OVER_BUDGET", observed, evidence)
 
 
 @dataclass(slots=True)
@@ -95,36 +148,3 @@ def _blocks(columns: Sequence[PhysicalColumn], batches: Iterable[ImageBatch]) ->
 
 def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
-
-
-def _bounded(blocks: Iterable[pa.RecordBatch], max_bytes: int) -> Iterator[list[pa.RecordBatch]]:
-    """Blocks in groups of at most `max_bytes`."""
-    group: list[pa.RecordBatch] = []
-    size = 0
-    for batch in blocks:
-        for start in range(0, batch.num_rows, ROWS_PER_BLOCK):
-            block = batch.slice(start, ROWS_PER_BLOCK)
-            if block.nbytes > max_bytes:
-                raise DponeError(
-                    "DPONE_ARTIFACT_CHUNK_OVER_BUDGET",
-                    f"{block.nbytes} bytes in {block.num_rows} rows, {max_bytes} allowed a chunk",
-                    {"max_chunk_bytes": str(max_bytes)},
-                )
-            if group and size + block.nbytes > max_bytes:
-                yield group
-                group, size = [], 0
-            group.append(block)
-            size += block.nbytes
-    if group:
-        yield group
-
-
-def _encode(columns: Sequence[PhysicalColumn], ordinal: int, rows: list[pa.RecordBatch]) -> EncodedChunk:
-    digests = tuple(digest_text(raw) for block in rows for raw in block_digests(columns, block))
-    table = parquet_table(columns, pa.Table.from_batches(rows, wire_schema(columns)))
-    sink = pa.BufferOutputStream()
-    options = {name: value for name, value in WRITER_OPTIONS.items() if name != "row_group_size"}
-    with pq.ParquetWriter(sink, table.schema, **options) as writer:
-        writer.write_table(table, row_group_size=WRITER_OPTIONS["row_group_size"])
-    data = sink.getvalue().to_pybytes()
-    return EncodedChunk(ordinal, data, digest_text(sha256(data).digest()), table.num_rows, digests)

@@ -1,10 +1,11 @@
-"""Versioned objects in S3 through fsspec's s3fs: conditional creates, exact versions, no request sent twice."""
+"""Versioned objects in S3 through fsspec's s3fs: conditional creates, exact versions, doubt kept apart."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aiohttp import ClientConnectorError
 from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError
 from fsspec.asyn import sync
 from s3fs import S3FileSystem
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from dpone_contracts.redaction import Redacted
 
 _NOT_FOUND = 404
+_RETAIN_UNTIL = "dpone-retain-until"
 _CLIENT_ERRORS = range(400, 500)
 
 
@@ -53,34 +55,38 @@ class S3Connection:
 
 @dataclass(frozen=True, slots=True)
 class StorePolicy:
-    """What the seal policy wants the store to do itself, asserted on every answer; None: it is done elsewhere.
+    """What the seal policy wants of every object, asserted on every answer.
 
-    `server_side_encryption` is `AES256` or `aws:kms`; `kms_key_id` belongs to the latter. `locked_until` asks for
-    an object lock until that UTC instant.
+    `server_side_encryption` is `AES256` or `aws:kms`, None where we encrypt; `kms_key_id` belongs to the latter.
+    `retain_until` is a UTC instant; with `object_lock` the store keeps the object until then, else the instant
+    stands in its metadata for whoever cleans up.
     """
 
     server_side_encryption: str | None
     kms_key_id: str | None
-    locked_until: dt.datetime | None
+    retain_until: dt.datetime
+    object_lock: bool
 
     def request(self) -> dict[str, Any]:
         """The arguments of a create."""
         wanted = {
             "ServerSideEncryption": self.server_side_encryption,
             "SSEKMSKeyId": self.kms_key_id,
-            "ObjectLockMode": "GOVERNANCE" if self.locked_until else None,
-            "ObjectLockRetainUntilDate": self.locked_until,
+            "ObjectLockMode": "GOVERNANCE" if self.object_lock else None,
+            "ObjectLockRetainUntilDate": self.retain_until if self.object_lock else None,
+            "Metadata": {_RETAIN_UNTIL: self.retain_until.isoformat()},
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
     def findings(self, answer: Mapping[str, Any]) -> tuple[str, ...]:
         """What an answer about an object lacks of the policy."""
+        encryption, key_id = answer.get("ServerSideEncryption"), answer.get("SSEKMSKeyId")
         locked = answer.get("ObjectLockRetainUntilDate")
         lacking = {
-            "server-side encryption": self.server_side_encryption != answer.get("ServerSideEncryption")
-            and self.server_side_encryption is not None,
-            "KMS key": self.kms_key_id is not None and self.kms_key_id != answer.get("SSEKMSKeyId"),
-            "object lock": self.locked_until is not None and (locked is None or locked < self.locked_until),
+            "server-side encryption": self.server_side_encryption not in (None, encryption),
+            "KMS key": self.kms_key_id not in (None, key_id),
+            "object lock": self.object_lock and (locked is None or locked < self.retain_until),
+            "retention": not self.object_lock and _RETAIN_UNTIL not in answer.get("Metadata", {}),
         }
         return tuple(name for name, lacks in lacking.items() if lacks)
 
@@ -154,9 +160,16 @@ class S3Objects:
                 status = original.response["ResponseMetadata"]["HTTPStatusCode"]
                 if status in _CLIENT_ERRORS:
                     raise _StatusError(status, str(original.response["Error"].get("Code"))) from None
-            if isinstance(original, EndpointConnectionError | ConnectTimeoutError):
+            if _was_not_sent(original):
                 raise _StatusError(None, "no connection") from None
             raise StoreInDoubtError(f"{method}: {type(original).__name__}") from error
+
+
+def _was_not_sent(error: BaseException) -> bool:
+    """Whether no connection was made; botocore's EndpointConnectionError covers a reset connection too."""
+    if isinstance(error, EndpointConnectionError):
+        return isinstance(error.kwargs.get("error"), ClientConnectorError)
+    return isinstance(error, ConnectTimeoutError)
 
 
 class _StatusError(Exception):

@@ -41,7 +41,11 @@ class VersionedObjects(Protocol):
     """Objects by key, each with exact versions. Every method may raise `StoreInDoubtError`."""
 
     def create(self, key: str, data: bytes) -> CreateAnswer:
-        """Create the object unless its key is taken; never a second request for one call."""
+        """Create the object unless its key is taken, in one conditional request.
+
+        A transport may repeat a request that got no answer (aiohttp does, for PUT): the condition makes that
+        harmless, and whoever stands under the key then decides.
+        """
         ...
 
     def head(self, key: str) -> str | None:

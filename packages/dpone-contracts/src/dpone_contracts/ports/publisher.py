@@ -110,9 +110,9 @@ class PreparedPublisher(Protocol):
 
     @effect(EffectKind.READ)
     def staging_content(
-        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
+        self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
     ) -> tuple[int, str]:
-        """(row count, `dpone_row_v1` content digest) of staging."""
+        """(row count, `dpone_row_v1` content digest) of staging, rows ordered by the plan's effective key."""
         ...
 
     @effect(EffectKind.WRITE)

@@ -19,7 +19,7 @@ from dpone_lab.sqlserver.language.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
 _CHUNK_ROWS = 2_000
 _CANCEL_SECONDS = 10.0
@@ -78,8 +78,8 @@ class Backend:
         with self._call():
             self.connection.execute(sql.encode())
 
-    def stream(self, sql: str, parameters: Sequence[Any]) -> Iterator[list[Row]]:
-        """Run a query and yield its rows in lists; memory stays bounded by one list."""
+    def stream(self, sql: str, parameters: Sequence[Any]) -> Generator[list[Row], None, None]:
+        """Run a query and yield its rows in lists; memory stays bounded by one list. Close it when done."""
         with self._call():
             cursor: psycopg.Cursor[Row] = psycopg.RawCursor(self.connection)
             rows = cursor.stream(sql.encode(), list(parameters) or None, binary=True, size=_CHUNK_ROWS)
@@ -126,6 +126,7 @@ class Backend:
             is_index=error.sqlstate == "23505" and self._is_plain_index(diagnostics),
             table=table,
             column=diagnostics.column_name,
+            message=diagnostics.message_primary,
         )
 
     def _is_plain_index(self, diagnostics: psycopg.errors.Diagnostic) -> bool:

@@ -87,12 +87,13 @@ class Cluster:
 
     def stop(self) -> None:
         """Stop at once and release the directory; committed work is already durable."""
+        if self._lock_file is None:
+            return
         self._end(signal.SIGINT)
         if self.socket_folder != self._pgdata:
             shutil.rmtree(self.socket_folder, ignore_errors=True)
-        if self._lock_file is not None:
-            self._lock_file.close()
-            self._lock_file = None
+        self._lock_file.close()
+        self._lock_file = None
 
     def crash(self) -> None:
         """Kill PostgreSQL as a power cut would: no checkpoint, every backend gone; the lock stays held."""

@@ -217,16 +217,15 @@ class Connection:
         if message.status & PacketStatus.IGNORE:
             response.statement_done(0, None, failed=True)
             return
-        body = skip_headers(message.payload)
         interpreter = Interpreter(session, response)
         match message.type:
             case PacketType.SQL_BATCH:
-                text = body.decode("utf-16-le", "surrogatepass")
+                text = skip_headers(message.payload).decode("utf-16-le", "surrogatepass")
                 session.facts.last_batch = text
                 interpreter.batch(text)
             case PacketType.RPC:
                 try:
-                    calls = parse_calls(body)
+                    calls = parse_calls(skip_headers(message.payload))
                 except SqlServerError as error:
                     response.error(error)
                     response.procedure_done(failed=True)
@@ -236,7 +235,7 @@ class Connection:
                     session.facts.last_batch = call.procedure
                     remote.run(call)
             case PacketType.TRANSACTION_MANAGER:
-                run_request(session, response, body)
+                run_request(session, response, skip_headers(message.payload))
             case _:
                 response.error(unsupported(f"TDS message {message.type:#04x}"))
                 response.statement_done(0, None, failed=True)

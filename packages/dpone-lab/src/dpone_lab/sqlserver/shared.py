@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +16,7 @@ from dpone_lab.sqlserver.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from dpone_lab.sqlserver.cluster import Cluster
     from dpone_lab.sqlserver.language.types import Domain
@@ -37,9 +39,19 @@ class Shared:
     sessions: Sessions = field(default_factory=Sessions)
     generation: Generation = field(default_factory=Generation)
     server_name: str = SERVER_NAME
+    record: Path | None = None
     _mutex: threading.Lock = field(default_factory=threading.Lock)
     _admin: psycopg.Connection[Any] | None = None
     _domains: set[str] = field(default_factory=set)
+
+    def note(self, kind: str, **facts: object) -> None:
+        """Append a statement, or an error that a client got, to the record, when one is kept."""
+        record = self.record
+        if record is None:
+            return
+        line = json.dumps({"kind": kind, **facts}) + "\n"
+        with self._mutex, record.open("a") as lines:
+            lines.write(line)
 
     @property
     def database(self) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpone_contracts.identity import bind_execution
-
 from dpone.application.continuation import continue_run
 from dpone.application.operation import Run, run_of
 from dpone.application.services import Services, require
 from dpone_contracts.descriptors import ActivationReceipt
 from dpone_contracts.errors import DponeError
+from dpone_contracts.identity import bind_execution
 from dpone_contracts.plan_bundle import PlanBundle
 from dpone_contracts.ports.refresh_state import AllocationAmounts
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from dpone.application.services import require
 from dpone_contracts.canonical import digest_of
 from dpone_contracts.errors import DponeError
+from dpone_contracts.identity import scope_family_id
 from dpone_contracts.receipts import BaselineAdoptionReceipt
 
 if TYPE_CHECKING:
@@ -49,9 +50,7 @@ class BaselineInputs:
     utc_assurance: RuntimeAssuranceReceipt
 
 
-def adopt_baseline(
-    services: BaselineServices, inputs: BaselineInputs, scope_family_id: str
-) -> BaselineAdoptionReceipt:
+def adopt_baseline(services: BaselineServices, inputs: BaselineInputs) -> BaselineAdoptionReceipt:
     """Observe, decide, store; the guard stands before the write.
 
     Equality of payload values between the engines is not claimed; inside ClickHouse the relation must hold every
@@ -74,7 +73,8 @@ def adopt_baseline(
                 {"duplicate_keys": str(seen.duplicate_keys)},
             )
     receipt = _receipt(services, inputs, sql, there)
-    require(services.activations.adopt_baseline(receipt, scope_family_id))
+    family = scope_family_id(proofs.model_unique_id, receipt, proofs.key_template.digest)
+    require(services.activations.adopt_baseline(receipt, family))
     return receipt
 
 

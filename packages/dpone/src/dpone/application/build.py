@@ -68,9 +68,7 @@ def build(services: Services, run: Run) -> None:
         o for o in run.operations if stored(services, o.plan.operation_id, ModelBuildReceipt) is None
     )
     for operation in pending:
-        found, receipt = settle(services, operation, run.recovery_fork)
-        if receipt is None and found.outcome is not SqlOutcome.NOT_INVOKED:
-            _stop(operation, found)
+        _require_fresh(services, run, operation)
     exit_ = _invoke(services, run, pending)
     for operation in pending:
         found, receipt = _settle_after(services, run, operation)
@@ -91,6 +89,15 @@ def build(services: Services, run: Run) -> None:
     )
     for operation in run.operations:
         require(services.documents.persist(operation.plan.operation_id, gate))
+
+
+def _require_fresh(services: Services, run: Run, operation: Operation) -> None:
+    """Refuse to start a mutation unless this attempt, which holds the fence, never announced one."""
+    evidence = services.mutation.evidence(operation.plan, operation.target, operation.admitted)
+    announced = evidence.intent_recorded or evidence.fate is not None or evidence.receipt is not None
+    if announced or not evidence.reachable:
+        found, _ = settle(services, operation, run.recovery_fork)
+        _stop(operation, found)
 
 
 def _invoke(services: Services, run: Run, pending: tuple[Operation, ...]) -> BuildExit:

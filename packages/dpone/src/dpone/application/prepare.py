@@ -128,7 +128,7 @@ def _prepare_generation(
             require(services.publisher.drop_scratch(target, admitted, relation, uuid))
     scratch = require(services.publisher.create_scratch(plan, target, admitted))
     _load(services, operation, manifest, scratch)
-    rows, digest = services.publisher.staging_content(target, admitted, scratch)
+    rows, digest = services.publisher.staging_content(plan, target, admitted, scratch)
     if (rows, digest) != (content.row_count, content.content_sha256):
         raise DponeError(
             "DPONE_STAGING_MISMATCH",

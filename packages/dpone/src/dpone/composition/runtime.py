@@ -10,6 +10,7 @@ from dpone.application.services import Services
 from dpone.composition.clock import SystemClock
 
 if TYPE_CHECKING:
+    from dpone_contracts.policies import SealPolicy
     from dpone_contracts.ports.attempt_observer import AttemptObserver
     from dpone_contracts.ports.attestor import Attestor
     from dpone_contracts.ports.guard import ActivationGuard
@@ -38,7 +39,7 @@ class RuntimeSettings:
     login_timeout_seconds: int
     lock_timeout_milliseconds: int
     statement_timeout_seconds: int
-    max_chunk_bytes: int
+    seal_policy: SealPolicy
     disk_reserve_bytes: int
     policies_from_plan: bool = False
 
@@ -118,7 +119,7 @@ def build_services(
         mutation=MssqlScopeMutation(config, names),
         build=_model_build(settings),
         images=MssqlImageReader(config),
-        encoder=ParquetChunkEncoder(settings.max_chunk_bytes),
+        encoder=ParquetChunkEncoder.of(settings.seal_policy),
         artifacts=CreateOnlyStore(store, settings.artifact_prefix, StoreEncrypted()),
         publisher=ClickHousePublisher(
             Connection(endpoint),

@@ -29,6 +29,12 @@ def install(connection: psycopg.Connection[Any], database: str) -> None:
     connection.execute("INSERT INTO _lab.server_facts DEFAULT VALUES")
 
 
-def mark_started(connection: psycopg.Connection[Any]) -> None:
-    """Record that the endpoint started now: `sys.dm_os_sys_info.sqlserver_start_time`."""
-    connection.execute("UPDATE _lab.server_facts SET sqlserver_start_time = now() AT TIME ZONE 'UTC'")
+def mark_started(connection: psycopg.Connection[Any], *, row_versioning: bool = False) -> None:
+    """Record that the endpoint started now, and whether readers wait for writers.
+
+    They show as `sys.dm_os_sys_info.sqlserver_start_time` and `sys.databases.is_read_committed_snapshot_on`.
+    """
+    connection.execute(
+        "UPDATE _lab.server_facts SET sqlserver_start_time = clock_timestamp() AT TIME ZONE 'UTC'"
+    )
+    connection.execute("UPDATE _lab.database_facts SET is_read_committed_snapshot_on = %s", (row_versioning,))

@@ -43,20 +43,26 @@ class DatabaseTrigger:
     body: tuple[Statement, ...]
 
 
-def database_triggers(connection: psycopg.Connection[Any], event_type: str) -> tuple[DatabaseTrigger, ...]:
-    """Return the enabled database triggers that an event such as ``ALTER_TABLE`` fires, oldest first."""
+def database_triggers(
+    connection: psycopg.Connection[Any], event_type: str, name: str | None = None
+) -> tuple[DatabaseTrigger, ...]:
+    """Return the enabled database triggers that an event such as ``ALTER_TABLE`` fires, oldest first.
+
+    ``name`` is the event's object: a trigger doesn't fire for its own creation.
+    """
     rows = connection.execute(
         "SELECT t.definition, t.events, l.name, l.principal_id, u.name, u.principal_id,"
-        " coalesce(u.default_schema, 'dbo'), _lab.is_sysadmin(l.principal_id)"
-        " FROM _lab.triggers t JOIN _lab.logins l ON l.principal_id = t.creator_login_id"
+        " coalesce(u.default_schema, 'dbo'), _lab.is_sysadmin(l.principal_id) FROM _lab.triggers t"
+        " JOIN _lab.logins l ON l.principal_id = t.creator_login_id"
         " JOIN _lab.users u ON u.principal_id = t.creator_user_id"
         " WHERE t.parent_class = 0 AND NOT t.is_disabled ORDER BY t.object_id"
     ).fetchall()
-    return tuple(
-        _parsed(connection, text, Principal(*creator))
-        for text, events, *creator in rows
-        if any(_covers(event, event_type) for event in events)
+    found = tuple(
+        _parsed(row[0], Principal(row[2], row[3], row[4], row[5], row[6], is_sysadmin=row[7]))
+        for row in rows
+        if any(_covers(event, event_type) for event in row[1])
     )
+    return tuple(trigger for trigger in found if event_type != "CREATE_TRIGGER" or trigger.name != name)
 
 
 def _covers(event: str, event_type: str) -> bool:
@@ -64,36 +70,13 @@ def _covers(event: str, event_type: str) -> bool:
     return event == event_type if words is None else any(event_type.endswith(word) for word in words)
 
 
-def _parsed(connection: psycopg.Connection[Any], text: str, creator: Principal) -> DatabaseTrigger:
+def _parsed(text: str, creator: Principal) -> DatabaseTrigger:
     statement = parse_batch(text).statements[0]
     node = statement.statement if isinstance(statement, Located) else statement
     if not isinstance(node, CreateTrigger):  # what is stored was parsed as one
         raise TypeError("the stored text of a trigger is not a trigger")
-    return DatabaseTrigger(node.name.name, _run_as(connection, node.execute_as, creator), node.body)
-
-
-def _run_as(
-    connection: psycopg.Connection[Any], execute_as: str | None, creator: Principal
-) -> Principal | None:
-    """Return whom EXECUTE AS names: None for the caller, the creator for SELF, a user of the database by name."""
-    match execute_as.upper() if execute_as else "CALLER":
-        case "CALLER":
-            return None
-        case "SELF":
-            return creator
-        case _:
-            user = connection.execute(
-                "SELECT name, principal_id, coalesce(default_schema, 'dbo') FROM _lab.users"
-                " WHERE lower(name) = lower(%s) AND type = 'S'",
-                (execute_as,),
-            ).fetchone()
-            if user is None:
-                raise SqlServerError(
-                    15517,
-                    "Cannot execute as the database principal because the principal does not exist, this type of"
-                    " principal cannot be impersonated, or you do not have permission.",
-                )
-            return Principal(creator.login, creator.login_id, user[0], user[1], user[2])
+    as_caller = node.execute_as is None or node.execute_as.upper() == "CALLER"
+    return DatabaseTrigger(node.name.name, None if as_caller else creator, node.body)
 
 
 def record_trigger(connection: psycopg.Connection[Any], principal: Principal, node: CreateTrigger) -> None:

@@ -7,8 +7,8 @@ the lab hasn't, named in the message).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from dpone_lab.sqlserver.language.definitions import CreateTrigger, Definition
@@ -59,10 +59,13 @@ from dpone_lab.sqlserver.language.syntax import (
 from dpone_lab.sqlserver.language.tree_walk import walk
 from dpone_lab.sqlserver.language.types import DEFAULT_LENGTH_IN_DDL, SqlType
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
 DATABASE_EVENTS = frozenset({"DDL_DATABASE_LEVEL_EVENTS", "CREATE_TABLE", "ALTER_TABLE", "DROP_TABLE", "CREATE_VIEW", "ALTER_VIEW", "DROP_VIEW", "CREATE_INDEX", "DROP_INDEX", "CREATE_TRIGGER", "DROP_TRIGGER", "DDL_TABLE_EVENTS", "DDL_VIEW_EVENTS", "DDL_INDEX_EVENTS", "DDL_TABLE_VIEW_EVENTS", "DDL_TRIGGER_EVENTS", "CREATE_SCHEMA", "DROP_SCHEMA", "RENAME"})  # fmt: skip
 _REFUSED_STARTS = frozenset(
-    "MERGE RAISERROR GOTO OPEN CLOSE FETCH DEALLOCATE KILL BACKUP RESTORE DBCC BULK CHECKPOINT RECONFIGURE REVERT "
-    "READTEXT WRITETEXT UPDATETEXT SHUTDOWN".split()
+    """MERGE RAISERROR GOTO OPEN CLOSE FETCH DEALLOCATE KILL BACKUP RESTORE DBCC BULK CHECKPOINT
+    RECONFIGURE REVERT READTEXT WRITETEXT UPDATETEXT SHUTDOWN""".split()  # noqa: SIM905 - a table of words
 )
 
 
@@ -83,6 +86,7 @@ def parse_batch(text: str, variables: Mapping[str, SqlType] | None = None) -> Ba
 def parse_parameter_definitions(text: str) -> tuple[tuple[str, SqlType, bool], ...]:
     """Parse sp_executesql's ``@a int, @b nvarchar(50) OUTPUT`` into (name, type, is_output)."""
     parser = BatchParser(text)
+    parser.takes_legacy_types = True
     parameters: list[tuple[str, SqlType, bool]] = []
     while not parser.at_end():
         if parser.current.kind is not TokenKind.VARIABLE:
@@ -262,6 +266,11 @@ class BatchParser(PrincipalParser):
                 raise unsupported("CURSOR")
             name = self._variable_name()
             self.accept("AS")
+            if self.accept("XML", "=", "EVENTDATA", "(", ")"):
+                self.event_variables.add(name)
+                if not self.accept(","):
+                    return Declare(tuple(declarations))
+                continue
             if self.at_any("TABLE", "CURSOR"):
                 raise unsupported("table variable" if self.at("TABLE") else "CURSOR")
             data_type = self.type_name(DEFAULT_LENGTH_IN_DDL)

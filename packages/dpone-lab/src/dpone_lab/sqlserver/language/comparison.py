@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dpone_lab.sqlserver.language.conversions import convert
 from dpone_lab.sqlserver.language.inference import common_type
 from dpone_lab.sqlserver.language.values import Value, text_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def comparable(values: Sequence[Value]) -> list[str]:

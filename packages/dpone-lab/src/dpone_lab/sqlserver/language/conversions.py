@@ -41,7 +41,9 @@ def convert(
     if value.is_null:
         return Value(f"CAST(NULL AS {base_type(target)})", target.with_null(nullable=True), value.literal)
     if style is None and value.type.same_type(target):
-        return replace(value, type=replace(target, nullable=nullable))
+        # A converted constant is no constant any more: its digits no longer count in arithmetic.
+        kept = None if explicit else value.literal
+        return replace(value, type=replace(target, nullable=nullable), literal=kept)
     # A conversion that changes the type may fail, and is recorded as nullable by SELECT INTO.
     result = target.with_null(nullable=True)
     if target.is_character:
@@ -175,7 +177,7 @@ def _fraction(scale: int) -> str:
     return f".FF{min(scale, 6)}{'0' if scale == 7 else ''}"
 
 
-def _invalid_style(style: int) -> SqlServerError:
+def _invalid_style(style: int | None) -> SqlServerError:
     return SqlServerError(
         Number.INVALID_STYLE, f"{style} is not a valid style number when converting to a character string."
     )

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
-from dpone_lab.sqlserver.language.expressions import Condition, Expression, ObjectName, Query
-from dpone_lab.sqlserver.language.types import SqlType
-
 if TYPE_CHECKING:
+    from dpone_lab.sqlserver.language.expressions import Condition, Expression, ObjectName, Query
     from dpone_lab.sqlserver.language.syntax import Statement
+    from dpone_lab.sqlserver.language.types import SqlType
 
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
+    """A column of a key or index with its direction."""
+
     name: str
     descending: bool = False
 
@@ -31,6 +32,8 @@ class KeyConstraint:
 
 @dataclass(frozen=True, slots=True)
 class CheckConstraint:
+    """CHECK; ``text`` is the condition as written."""
+
     condition: Condition
     text: str
     name: str | None = None
@@ -38,6 +41,8 @@ class CheckConstraint:
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
+    """FOREIGN KEY without referential actions."""
+
     columns: tuple[str, ...]
     referenced: ObjectName
     referenced_columns: tuple[str, ...]
@@ -46,6 +51,8 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class DefaultConstraint:
+    """DEFAULT; ``text`` is the expression as written."""
+
     value: Expression
     text: str
     name: str | None = None
@@ -67,6 +74,8 @@ class ColumnDefinition:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
+    """CREATE TABLE with all constraints, those of columns included."""
+
     name: ObjectName
     columns: tuple[ColumnDefinition, ...]
     constraints: tuple[Constraint, ...] = ()
@@ -74,6 +83,8 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class CreateIndex:
+    """CREATE INDEX over a table."""
+
     name: str
     table: ObjectName
     columns: tuple[KeyColumn, ...]
@@ -85,6 +96,8 @@ class CreateIndex:
 
 @dataclass(frozen=True, slots=True)
 class DropObjects:
+    """DROP of one or more objects of a kind."""
+
     kind: OneOf["TABLE", "VIEW", "SCHEMA", "PROCEDURE", "FUNCTION", "TRIGGER", "USER", "ROLE", "LOGIN"]
     names: tuple[ObjectName, ...]
     if_exists: bool = False
@@ -93,6 +106,8 @@ class DropObjects:
 
 @dataclass(frozen=True, slots=True)
 class DropIndex:
+    """DROP INDEX."""
+
     name: str
     table: ObjectName
     if_exists: bool = False
@@ -100,28 +115,38 @@ class DropIndex:
 
 @dataclass(frozen=True, slots=True)
 class AddColumns:
+    """ALTER TABLE … ADD columns."""
+
     columns: tuple[ColumnDefinition, ...]
     constraints: tuple[Constraint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AddConstraint:
+    """ALTER TABLE … ADD CONSTRAINT."""
+
     constraint: Constraint
 
 
 @dataclass(frozen=True, slots=True)
 class AlterColumn:
+    """ALTER TABLE … ALTER COLUMN."""
+
     column: ColumnDefinition
 
 
 @dataclass(frozen=True, slots=True)
 class DropColumns:
+    """ALTER TABLE … DROP COLUMN."""
+
     names: tuple[str, ...]
     if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DropConstraints:
+    """ALTER TABLE … DROP CONSTRAINT."""
+
     names: tuple[str, ...]
     if_exists: bool = False
 
@@ -140,6 +165,8 @@ TableChange: TypeAlias = AddColumns | AddConstraint | AlterColumn | DropColumns 
 
 @dataclass(frozen=True, slots=True)
 class AlterTable:
+    """ALTER TABLE with one change."""
+
     name: ObjectName
     change: TableChange
 
@@ -173,11 +200,15 @@ class CreateTrigger:
 
 @dataclass(frozen=True, slots=True)
 class TruncateTable:
+    """TRUNCATE TABLE."""
+
     name: ObjectName
 
 
 @dataclass(frozen=True, slots=True)
 class CreateSchema:
+    """CREATE SCHEMA."""
+
     name: str
     authorization: str | None = None
 
@@ -210,6 +241,8 @@ class CreatePrincipal:
 
 @dataclass(frozen=True, slots=True)
 class AlterRole:
+    """ALTER ROLE … ADD or DROP MEMBER."""
+
     role: str
     member: str
     add: bool

@@ -90,7 +90,8 @@ class SqlServerError(Exception):
     """One error as SQL Server reports it: number, severity, state and message.
 
     ``missing`` tells, for error 208, the schema and name that were looked for: an uncommitted definition of another
-    session may stand behind it, and then SQL Server waits instead of raising.
+    session may stand behind it, and then SQL Server waits instead of raising. ``aborts_transaction`` marks what rolls
+    the transaction back whatever XACT_ABORT says: an error inside a trigger.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class SqlServerError(Exception):
         severity: int | None = None,
         state: int = 1,
         missing: tuple[str, str] | None = None,
+        aborts_transaction: bool = False,
     ) -> None:
         super().__init__(message)
         self.number = int(number)
@@ -108,6 +110,7 @@ class SqlServerError(Exception):
         self.severity = _severity(self.number) if severity is None else severity
         self.state = state
         self.missing = missing
+        self.aborts_transaction = aborts_transaction
 
     def __repr__(self) -> str:
         return (
@@ -199,6 +202,7 @@ _SQLSTATES: dict[str, tuple[int, str]] = {
         "Transaction was deadlocked on lock resources with another process and has been chosen as the deadlock victim. Rerun the transaction.",
     ),
     "55P03": (Number.LOCK_TIMEOUT, "Lock request time out period exceeded."),
+    "0A000": (4712, "Cannot truncate the table because it is being referenced by a FOREIGN KEY constraint."),
     "42601": (Number.SYNTAX, "Incorrect syntax."),
 }
 
@@ -210,10 +214,11 @@ def from_sqlstate(
     is_index: bool = False,
     table: str | None = None,
     column: str | None = None,
+    message: str | None = None,
 ) -> SqlServerError:
     """Return SQL Server's error for a PostgreSQL error.
 
-    ``constraint``, ``table`` and ``column`` come from PostgreSQL's diagnostics; ``is_index`` says that the
+    ``constraint``, ``table``, ``column`` and the primary ``message`` come from PostgreSQL's diagnostics; ``is_index`` says that the
     violated uniqueness is an index, not a constraint (2601, not 2627). A function of ``functions.sql`` raises
     SQL Server's number itself as SQLSTATE ``Zn`` plus message ``number|severity|state|text``; such errors go
     through :func:`from_raised` instead.
@@ -239,17 +244,34 @@ def from_sqlstate(
             Number.CONSTRAINT_CONFLICT,
             f'The statement conflicted with the {kind} constraint "{constraint}" in table "{table}".',
         )
-    number, message = _SQLSTATES.get(
+    if sqlstate == "2BP01":
+        return _dependents(message or "")
+    number, text = _SQLSTATES.get(
         sqlstate or "", (Number.UNSUPPORTED, f"The lab's engine refused the statement (SQLSTATE {sqlstate}).")
     )
-    return SqlServerError(number, message)
+    return SqlServerError(number, text)
 
 
+def _dependents(message: str) -> SqlServerError:
+    """Return the error of a definition that other objects depend on, by what was to be dropped."""
+    if message.startswith("cannot drop schema"):
+        return SqlServerError(3729, "Cannot drop the schema because it is being referenced by an object.")
+    if message.startswith("cannot drop column"):
+        return SqlServerError(5074, "The object is dependent on the column.")
+    return SqlServerError(
+        3726, "Could not drop the object because it is referenced by a FOREIGN KEY constraint."
+    )
+
+
+TRIGGER_MARK = "trigger|"
 RAISED_SQLSTATE = "ZS001"
 """SQLSTATE of errors that ``functions.sql`` and generated triggers raise with SQL Server's own number."""
 
 
 def from_raised(message: str) -> SqlServerError:
-    """Read ``number|severity|state|text`` as raised under :data:`RAISED_SQLSTATE`."""
-    number, severity, state, text = message.split("|", 3)
-    return SqlServerError(int(number), text, severity=int(severity), state=int(state))
+    """Read ``[trigger|]number|severity|state|text`` as raised under :data:`RAISED_SQLSTATE`."""
+    bare = message.removeprefix(TRIGGER_MARK)
+    number, severity, state, text = bare.split("|", 3)
+    return SqlServerError(
+        int(number), text, severity=int(severity), state=int(state), aborts_transaction=bare != message
+    )

@@ -7,10 +7,11 @@ variables are lower-case with their ``@``; function names are lower-case and kno
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
-from typing import TypeAlias
 
-from dpone_lab.sqlserver.language.types import SqlType
+if TYPE_CHECKING:
+    from dpone_lab.sqlserver.language.types import SqlType
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class ObjectName:
 
     @property
     def is_temporary(self) -> bool:
+        """Whether the name is of a ``#table``."""
         return self.name.startswith("#")
 
     def __str__(self) -> str:
@@ -64,12 +66,16 @@ class Star:
 
 @dataclass(frozen=True, slots=True)
 class Unary:
+    """A sign or ``~`` before an expression."""
+
     operator: OneOf["-", "+", "~"]
     operand: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
+    """Arithmetic, concatenation or bitwise combination."""
+
     operator: OneOf["+", "-", "*", "/", "%", "&", "|", "^"]
     left: Expression
     right: Expression
@@ -96,12 +102,16 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Collate:
+    """COLLATE after an expression."""
+
     operand: Expression
     collation: str
 
 
 @dataclass(frozen=True, slots=True)
 class OrderItem:
+    """One item of ORDER BY."""
+
     expression: Expression
     descending: bool = False
 
@@ -129,6 +139,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class ScalarQuery:
+    """A query in parentheses that stands for one value."""
+
     query: Query
 
 
@@ -137,6 +149,8 @@ class ScalarQuery:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
+    """Two values compared."""
+
     operator: OneOf["=", "<>", "<", "<=", ">", ">="]
     left: Expression
     right: Expression
@@ -144,6 +158,8 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Logical:
+    """AND or OR."""
+
     operator: OneOf["AND", "OR"]
     left: Condition
     right: Condition
@@ -151,17 +167,23 @@ class Logical:
 
 @dataclass(frozen=True, slots=True)
 class Not:
+    """NOT before a condition."""
+
     operand: Condition
 
 
 @dataclass(frozen=True, slots=True)
 class IsNull:
+    """IS [NOT] NULL."""
+
     operand: Expression
     negated: bool
 
 
 @dataclass(frozen=True, slots=True)
 class InList:
+    """IN over listed values."""
+
     operand: Expression
     items: tuple[Expression, ...]
     negated: bool
@@ -169,6 +191,8 @@ class InList:
 
 @dataclass(frozen=True, slots=True)
 class InQuery:
+    """IN over a query."""
+
     operand: Expression
     query: Query
     negated: bool
@@ -176,6 +200,8 @@ class InQuery:
 
 @dataclass(frozen=True, slots=True)
 class Between:
+    """BETWEEN, both ends included."""
+
     operand: Expression
     low: Expression
     high: Expression
@@ -184,6 +210,8 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Like:
+    """LIKE with an optional escape character."""
+
     operand: Expression
     pattern: Expression
     escape: Expression | None
@@ -192,6 +220,8 @@ class Like:
 
 @dataclass(frozen=True, slots=True)
 class Exists:
+    """EXISTS over a query."""
+
     query: Query
 
 
@@ -214,6 +244,8 @@ class TableSource:
 
 @dataclass(frozen=True, slots=True)
 class DerivedTable:
+    """A query in FROM, with its alias and column names."""
+
     query: Query
     alias: str
     columns: tuple[str, ...] = ()
@@ -221,6 +253,8 @@ class DerivedTable:
 
 @dataclass(frozen=True, slots=True)
 class ValuesTable:
+    """``(VALUES …) AS alias (columns)``."""
+
     rows: tuple[tuple[Expression, ...], ...]
     alias: str
     columns: tuple[str, ...]
@@ -240,6 +274,8 @@ JoinKind: TypeAlias = OneOf["INNER", "LEFT", "RIGHT", "FULL", "CROSS", "CROSS AP
 
 @dataclass(frozen=True, slots=True)
 class Join:
+    """Two sources joined; APPLY is a join kind."""
+
     kind: JoinKind
     left: Source
     right: Source
@@ -262,6 +298,8 @@ class SelectItem:
 
 @dataclass(frozen=True, slots=True)
 class Select:
+    """One SELECT without its ORDER BY."""
+
     items: tuple[SelectItem, ...]
     distinct: bool = False
     top: Expression | None = None
@@ -274,6 +312,8 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class SetOperation:
+    """Two bodies combined."""
+
     operator: OneOf["UNION", "UNION ALL", "EXCEPT", "INTERSECT"]
     left: QueryBody
     right: QueryBody
@@ -284,6 +324,8 @@ QueryBody: TypeAlias = "Select | SetOperation"
 
 @dataclass(frozen=True, slots=True)
 class CommonTable:
+    """One common table expression."""
+
     name: str
     columns: tuple[str, ...]
     query: Query
@@ -326,14 +368,17 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """``column = value``; ``a += 1`` arrives as ``a = a + 1``."""
+    """``column = value``, or with an operator ``column += value``."""
 
     column: str
     value: Expression
+    operator: OneOf["+", "-", "*", "/", "%", "&", "|", "^"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
+    """UPDATE; ``sources`` is its FROM."""
+
     target: TableSource
     assignments: tuple[Assignment, ...]
     sources: tuple[Source, ...] = ()
@@ -345,6 +390,8 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
+    """DELETE; ``sources`` is its second FROM."""
+
     target: TableSource
     sources: tuple[Source, ...] = ()
     where: Condition | None = None

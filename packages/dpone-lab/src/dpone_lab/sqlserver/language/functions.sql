@@ -480,3 +480,11 @@ BEGIN
     END IF;
     PERFORM sys.raise_error(289, 'Cannot construct data type datetime2, some of the arguments have values which are not valid.');
 END $$;
+
+-- The last identity value of the session, NULL before the first.
+CREATE FUNCTION sys.scope_identity() RETURNS int8 LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN lastval();
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+    RETURN NULL;
+END $$;

@@ -7,11 +7,10 @@ overflow or be fed by NULL. An expression without a rule here is refused by the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError
-from dpone_lab.sqlserver.language.expressions import Literal
 from dpone_lab.sqlserver.language.types import (
     BIGINT,
     FLOAT,
@@ -21,6 +20,11 @@ from dpone_lab.sqlserver.language.types import (
     PRECEDENCE,
     SqlType,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dpone_lab.sqlserver.language.expressions import Literal
 
 MAX_PRECISION = 38
 _LEAST_SCALE = 6
@@ -75,7 +79,7 @@ def as_decimal(sql_type: SqlType, literal: Literal | None = None) -> SqlType:
     precision = _INTEGER_PRECISION[sql_type.name]
     if literal is not None and literal.kind == "int":
         precision = max(len(literal.text.lstrip("0")), 1)
-    return SqlType("decimal", precision=precision, scale=0, nullable=sql_type.nullable)
+    return SqlType("numeric", precision=precision, scale=0, nullable=sql_type.nullable)
 
 
 def higher(left: SqlType, right: SqlType) -> str:
@@ -243,8 +247,7 @@ def _wider_text(name: str, left: SqlType, right: SqlType) -> SqlType:
     assert left.length is not None
     assert right.length is not None
     length = MAX if MAX in (left.length, right.length) else max(left.length, right.length)
-    if length > _LONGEST[name]:
-        length = _LONGEST[name]
+    length = min(length, _LONGEST[name])
     return SqlType(name if length != MAX else _varying(name), length=length)
 
 

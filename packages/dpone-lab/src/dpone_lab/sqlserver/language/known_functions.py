@@ -90,6 +90,7 @@ SCALARS: dict[str, tuple[int, int]] = {
     "user_id": (0, 1),
     "user_name": (0, 1),
     "applock_mode": (3, 3),
+    "scope_identity": (0, 0),
     "sessionproperty": (1, 1),
 }
 AGGREGATES: dict[str, tuple[int, int]] = {
@@ -132,7 +133,7 @@ DATE_PARTS: dict[str, str] = {
 }
 DATE_PART_FUNCTIONS = frozenset({"dateadd", "datediff", "datediff_big", "datepart", "datename"})
 EVENT_FIELDS = frozenset(
-    {"eventtype", "objecttype", "schemaname", "objectname", "targetobjectname", "loginname"}
+    name.removeprefix("eventdata:") for name in SESSION_VALUES if name.startswith("eventdata:")
 )
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError
-from dpone_lab.sqlserver.language.expressions import ColumnRef, Star
 from dpone_lab.sqlserver.language.translation import ResultColumn
-from dpone_lab.sqlserver.language.types import SqlType
 from dpone_lab.sqlserver.language.values import Value, quote_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dpone_lab.sqlserver.language.expressions import ColumnRef, Star
+    from dpone_lab.sqlserver.language.types import SqlType
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class BoundSource:
     path: tuple[str, ...] = ()
 
     def answers_to(self, qualifier: tuple[str, ...]) -> bool:
+        """Tell whether a qualifier of a column means this source."""
         wanted = tuple(part.lower() for part in qualifier)
         if len(wanted) == 1:
             return wanted[0] == self.alias.lower()
@@ -88,7 +93,7 @@ class NameScope:
         """Bind a column from the innermost level outwards; 207, 209 or 4104 when that fails."""
         level: NameScope | None = self
         while level is not None:
-            found = level._here(column)
+            found = level.here(column)
             if found is not None:
                 return found
             level = level.outer
@@ -99,7 +104,8 @@ class NameScope:
             )
         raise SqlServerError(Number.INVALID_COLUMN, f"Invalid column name '{column.name}'.")
 
-    def _here(self, column: ColumnRef) -> Value | None:
+    def here(self, column: ColumnRef) -> Value | None:
+        """Bind a column at this level only; None when no source has it."""
         wanted = column.name.lower()
         candidates = self.sources
         if column.qualifier:

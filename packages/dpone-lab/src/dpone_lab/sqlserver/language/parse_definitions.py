@@ -348,6 +348,7 @@ class DefinitionParser(ChangeParser):
         return CreateView(name, columns, query, body, self.source(start, end), schemabinding, mode)
 
     def truncate(self) -> TruncateTable:
+        """Parse TRUNCATE TABLE."""
         self.expect("TRUNCATE", "TABLE")
         name = self.object_name()
         if self.at("WITH", "("):

@@ -47,7 +47,7 @@ from dpone_lab.sqlserver.language.known_functions import (
 from dpone_lab.sqlserver.language.lexer import TokenKind
 from dpone_lab.sqlserver.language.stream import TokenStream
 from dpone_lab.sqlserver.language.translation import SESSION_VALUES
-from dpone_lab.sqlserver.language.types import DEFAULT_LENGTH_IN_CAST, SqlType, make_type
+from dpone_lab.sqlserver.language.types import DEFAULT_LENGTH_IN_CAST, LEGACY_TYPES, SqlType, make_type
 
 _CONDITIONS = (Between, Comparison, Exists, InList, InQuery, IsNull, Like, Logical, Not)
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
@@ -61,6 +61,13 @@ assert frozenset(get_args(_ComparisonOperator)) == _COMPARISONS
 
 class ExpressionParser(TokenStream):
     """Parses expressions and conditions; queries come from the deriving parser."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.event_variables: set[str] = set()
+        """Variables declared as ``xml = EVENTDATA()``; only their ``.value()`` is understood."""
+        self.takes_legacy_types = False
+        """Whether drivers speak: their ``ntext`` parameters are nvarchar(max)."""
 
     def query(self) -> Query:
         """Parse a query expression."""
@@ -94,6 +101,9 @@ class ExpressionParser(TokenStream):
             while self.accept(","):
                 arguments.append(self.take().value)
             self.expect(")")
+        legacy = LEGACY_TYPES.get(words[0].lower()) if self.takes_legacy_types else None
+        if legacy is not None:
+            return legacy
         return make_type(" ".join(words), tuple(arguments), default_length=default_length)
 
     # --- conditions -----------------------------------------------------------------------------------------------
@@ -223,6 +233,8 @@ class ExpressionParser(TokenStream):
         name = self.take().value.lower()
         if name.startswith("@@") and name not in SESSION_VALUES:
             raise unsupported(name)
+        if name in self.event_variables:
+            return self._event_field()
         if self.at("."):
             raise unsupported("method call on a variable")
         return Variable(name)
@@ -321,6 +333,7 @@ class ExpressionParser(TokenStream):
             case "trim":
                 return self._trim()
             case "eventdata":
+                self.expect("(", ")")
                 return self._event_field()
             case _:
                 return self._ordinary_call(name)
@@ -348,13 +361,12 @@ class ExpressionParser(TokenStream):
             raise unsupported(f"TRIM ({self.current.upper} …)")
         arguments = [self.expression()]
         if self.accept("FROM"):
-            arguments.insert(0, self.expression())
+            arguments.append(self.expression())
         self.expect(")")
         return Call("trim", tuple(arguments))
 
     def _event_field(self) -> Expression:
-        """Parse ``EVENTDATA().value('(/EVENT_INSTANCE/X)[1]', 'type')``, the only XML the lab reads."""
-        self.expect("(", ")")
+        """Parse ``.value('(/EVENT_INSTANCE/X)[1]', 'type')`` of EVENTDATA(), the only XML the lab reads."""
         if not self.accept("."):
             raise unsupported("EVENTDATA() without .value()")
         self.expect("VALUE", "(")

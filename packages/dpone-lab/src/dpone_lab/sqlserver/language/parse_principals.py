@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
 from typing import Literal as OneOf
-from typing import cast
 
 from dpone_lab.sqlserver.language.definitions import AlterRole, CreatePrincipal, CreateSchema, Permission
 from dpone_lab.sqlserver.language.errors import unsupported
-from dpone_lab.sqlserver.language.expressions import ObjectName
 from dpone_lab.sqlserver.language.lexer import TokenKind
 from dpone_lab.sqlserver.language.parse_definitions import DefinitionParser
+
+if TYPE_CHECKING:
+    from dpone_lab.sqlserver.language.expressions import ObjectName
 
 PERMISSIONS = frozenset(
     {

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dpone_lab.sqlserver.language.errors import unsupported
 from dpone_lab.sqlserver.language.lexer import TokenKind
-from dpone_lab.sqlserver.language.stream import TokenStream
+
+if TYPE_CHECKING:
+    from dpone_lab.sqlserver.language.stream import TokenStream
 
 SWITCHES: dict[str, frozenset[str]] = {
     **dict.fromkeys(

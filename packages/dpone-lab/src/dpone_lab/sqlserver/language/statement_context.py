@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
-from dpone_lab.sqlserver.language.expressions import ObjectName
 from dpone_lab.sqlserver.language.translation import (
     SESSION_VALUES,
     Catalog,
@@ -16,6 +16,9 @@ from dpone_lab.sqlserver.language.translation import (
 )
 from dpone_lab.sqlserver.language.types import Domain, SqlType, column_type, domain_of
 from dpone_lab.sqlserver.language.values import Value, cast
+
+if TYPE_CHECKING:
+    from dpone_lab.sqlserver.language.expressions import ObjectName
 
 CATALOG = "#catalog"
 EVERY_SCHEMA = "*"
@@ -38,6 +41,7 @@ class StatementContext:
 
     @property
     def catalog(self) -> Catalog:
+        """The catalog that names are looked up in."""
         return self.scope.catalog
 
     # --- parameters -----------------------------------------------------------------------------------------------
@@ -77,13 +81,22 @@ class StatementContext:
 
     @property
     def domains(self) -> tuple[Domain, ...]:
+        """The domains that stored columns of the statement need."""
         return tuple(self._domains.values())
 
     # --- locks ----------------------------------------------------------------------------------------------------
 
-    def lock(self, resource: tuple[str, str], mode: LockMode, *, hold: bool, key_range: bool = False) -> None:
+    def lock(
+        self,
+        resource: tuple[str, str],
+        mode: LockMode,
+        *,
+        hold: bool,
+        key_range: bool = False,
+        always: bool = False,
+    ) -> None:
         """Ask for a lock; the strongest request for a resource wins, holding wins over releasing."""
-        asked = LockRequest(resource, mode, hold, key_range)
+        asked = LockRequest(resource, mode, hold, key_range, always)
         known = self._locks.get(resource)
         if known is not None:
             stronger = max(known.mode, mode, key=_STRENGTH.__getitem__)
@@ -92,6 +105,7 @@ class StatementContext:
                 mode=stronger,
                 hold_to_end=hold or known.hold_to_end,
                 key_range=key_range or known.key_range,
+                always=always or known.always,
             )
         self._locks[resource] = asked
 
@@ -113,7 +127,13 @@ class StatementContext:
         elif "UPDLOCK" in hints:
             mode = "U"
         hold = mode != "S" or key_range or "REPEATABLEREAD" in hints
-        self.lock((relation.schema, relation.name), mode, hold=hold, key_range=key_range)
+        always = hold or bool(hints & {"READCOMMITTEDLOCK", "TABLOCK"})
+        self.lock((relation.schema, relation.name), mode, hold=hold, key_range=key_range, always=always)
+
+    def lock_for_metadata(self, schema: str | None) -> None:
+        """Ask for the lock that reading metadata takes: of one schema, or of all when it isn't known which."""
+        stored = None if schema is None else self.catalog.schema(schema) or schema
+        self.lock((CATALOG, stored or EVERY_SCHEMA), "S", hold=False)
 
     def lock_for_change(self, relation: Relation) -> None:
         """Ask for the lock that changing rows of a table takes, to the end of the transaction."""

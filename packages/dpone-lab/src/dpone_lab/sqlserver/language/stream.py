@@ -14,12 +14,12 @@ RESERVED = frozenset(
     EXIT EXTERNAL FETCH FILE FILLFACTOR FOR FOREIGN FREETEXT FREETEXTTABLE FROM FULL FUNCTION GOTO GRANT GROUP HAVING
     HOLDLOCK IDENTITY IDENTITYCOL IDENTITY_INSERT IF IN INDEX INNER INSERT INTERSECT INTO IS JOIN KEY KILL LEFT LIKE
     LINENO LOAD MERGE NATIONAL NOCHECK NONCLUSTERED NOT NULL NULLIF OF OFF OFFSETS ON OPEN OPENDATASOURCE OPENQUERY
-    OPENROWSET OPENXML OPTION OR ORDER OUTER OVER PERCENT PIVOT PLAN PRECISION PRIMARY PRINT PROC PROCEDURE PUBLIC
+    OPENROWSET OPENXML OPTION OR ORDER OUTER OVER PERCENT PIVOT PLAN PRIMARY PRINT PROC PROCEDURE PUBLIC
     RAISERROR READ READTEXT RECONFIGURE REFERENCES REPLICATION RESTORE RESTRICT RETURN REVERT REVOKE RIGHT ROLLBACK
     ROWCOUNT ROWGUIDCOL RULE SAVE SCHEMA SECURITYAUDIT SELECT SEMANTICKEYPHRASETABLE SEMANTICSIMILARITYDETAILSTABLE
     SEMANTICSIMILARITYTABLE SESSION_USER SET SETUSER SHUTDOWN SOME STATISTICS SYSTEM_USER TABLE TABLESAMPLE TEXTSIZE
     THEN TO TOP TRAN TRANSACTION TRIGGER TRUNCATE TRY_CONVERT TSEQUAL UNION UNIQUE UNPIVOT UPDATE UPDATETEXT USE USER
-    VALUES VARYING VIEW WAITFOR WHEN WHERE WHILE WITH WITHIN WRITETEXT""".split()
+    VALUES VARYING VIEW WAITFOR WHEN WHERE WHILE WITH WITHIN WRITETEXT""".split()  # noqa: SIM905 - a table of words
 )
 """T-SQL's reserved words: none of them is a name unless quoted."""
 
@@ -34,6 +34,7 @@ class TokenStream:
 
     @property
     def current(self) -> Token:
+        """The token at the position."""
         return self.tokens[self.position]
 
     def peek(self, distance: int = 1) -> Token:
@@ -41,6 +42,7 @@ class TokenStream:
         return self.tokens[min(self.position + distance, len(self.tokens) - 1)]
 
     def at_end(self) -> bool:
+        """Tell whether the text is used up."""
         return self.current.kind is TokenKind.END
 
     def take(self) -> Token:
@@ -56,6 +58,7 @@ class TokenStream:
         return all(self.peek(distance).upper == word for distance, word in enumerate(words))
 
     def at_any(self, *words: str) -> bool:
+        """Tell whether the current token is one of these words or symbols."""
         return self.current.upper in words
 
     def accept(self, *words: str) -> bool:
@@ -66,6 +69,7 @@ class TokenStream:
         return True
 
     def expect(self, *words: str) -> None:
+        """Consume these words or symbols, or raise."""
         for word in words:
             if not self.accept(word):
                 raise self.unexpected()
@@ -129,6 +133,7 @@ class TokenStream:
         return tuple(names)
 
     def integer(self) -> int:
+        """Consume an integer constant."""
         if self.current.kind is not TokenKind.INTEGER:
             raise self.unexpected()
         return int(self.take().value)

@@ -8,20 +8,20 @@ hands every :class:`Query`, data change, DDL node and every expression to ``lang
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal as OneOf
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from dpone_lab.sqlserver.language.definitions import Definition
-from dpone_lab.sqlserver.language.expressions import (
-    Condition,
-    Delete,
-    Expression,
-    Insert,
-    ObjectName,
-    Query,
-    Update,
-)
-from dpone_lab.sqlserver.language.types import SqlType
+if TYPE_CHECKING:
+    from dpone_lab.sqlserver.language.definitions import Definition
+    from dpone_lab.sqlserver.language.expressions import (
+        Condition,
+        Delete,
+        Expression,
+        Insert,
+        ObjectName,
+        Query,
+        Update,
+    )
+    from dpone_lab.sqlserver.language.types import SqlType
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,8 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Declare:
+    """DECLARE of one or more variables."""
+
     variables: tuple[Declaration, ...]
 
 
@@ -60,11 +62,15 @@ class SetOption:
 
 @dataclass(frozen=True, slots=True)
 class Block:
+    """BEGIN … END, or several statements made of one."""
+
     statements: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class If:
+    """IF with an optional ELSE."""
+
     condition: Condition
     then: Statement
     otherwise: Statement | None = None
@@ -72,6 +78,8 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class While:
+    """WHILE."""
+
     condition: Condition
     body: Statement
 
@@ -88,6 +96,8 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class TryCatch:
+    """BEGIN TRY … END TRY BEGIN CATCH … END CATCH."""
+
     body: tuple[Statement, ...]
     handler: tuple[Statement, ...]
 
@@ -103,11 +113,15 @@ class Throw:
 
 @dataclass(frozen=True, slots=True)
 class Print:
+    """PRINT."""
+
     value: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Return:
+    """RETURN with an optional status."""
+
     value: Expression | None = None
 
 
@@ -154,6 +168,8 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
+    """COMMIT."""
+
     name: str | None = None
 
 
@@ -166,11 +182,15 @@ class Rollback:
 
 @dataclass(frozen=True, slots=True)
 class Save:
+    """SAVE TRANSACTION name."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
+    """USE database."""
+
     database: str
 
 

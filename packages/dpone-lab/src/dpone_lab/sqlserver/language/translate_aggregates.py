@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dpone_lab.sqlserver.language.comparison import sortable, trimmed
 from dpone_lab.sqlserver.language.conversions import convert
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
-from dpone_lab.sqlserver.language.expressions import Call, Condition, Expression
 from dpone_lab.sqlserver.language.inference import (
     average_type,
     extreme_type,
@@ -18,6 +17,7 @@ from dpone_lab.sqlserver.language.types import BIGINT, INT, MAX, SqlType
 from dpone_lab.sqlserver.language.values import Value, cast
 
 if TYPE_CHECKING:
+    from dpone_lab.sqlserver.language.expressions import Call, Condition, Expression
     from dpone_lab.sqlserver.language.translate_expressions import ExpressionTranslator
 
 

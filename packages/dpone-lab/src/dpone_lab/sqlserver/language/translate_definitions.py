@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from dpone_lab.sqlserver.language.conversions import store
 from dpone_lab.sqlserver.language.definitions import (
@@ -32,7 +31,13 @@ from dpone_lab.sqlserver.language.definitions import (
     SwitchTriggers,
     TruncateTable,
 )
-from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
+from dpone_lab.sqlserver.language.errors import (
+    RAISED_SQLSTATE,
+    TRIGGER_MARK,
+    Number,
+    SqlServerError,
+    unsupported,
+)
 from dpone_lab.sqlserver.language.expressions import Literal, ObjectName, TableSource
 from dpone_lab.sqlserver.language.name_scopes import BoundColumn, BoundSource, NameScope, rename_columns
 from dpone_lab.sqlserver.language.statement_context import StatementContext
@@ -49,6 +54,9 @@ from dpone_lab.sqlserver.language.translation import (
 )
 from dpone_lab.sqlserver.language.tree_walk import walk
 from dpone_lab.sqlserver.language.values import Value, quote_name, text_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TranslatedDefinition = (
     CreateTable
@@ -321,15 +329,7 @@ class DefinitionTranslator:
             )
         if relation.kind == "TABLE":
             self.context.lock((relation.schema, relation.name), "SCH-M", hold=True)
-        # A table's references to itself don't count; PostgreSQL would say only that it can't.
-        message = text_literal(
-            f"Cannot truncate table '{node.name}' because it is being referenced by a FOREIGN KEY constraint."
-        )
-        refuse = (
-            f"SELECT sys.raise_error(4712, {message}) WHERE EXISTS (SELECT FROM pg_constraint"
-            f" WHERE contype = 'f' AND conrelid <> confrelid AND confrelid = {text_literal(relation.postgres)}::regclass)"
-        )
-        return self._plan([refuse, f"TRUNCATE TABLE {relation.postgres}"])
+        return self._plan([f"TRUNCATE TABLE {relation.postgres}"])
 
     # --- indexes --------------------------------------------------------------------------------------------------
 
@@ -420,7 +420,7 @@ class DefinitionTranslator:
             statements.append(f"DROP VIEW {place}")
         if existing is None or statements:
             statements.append(f"CREATE VIEW {place} AS SELECT {stub} WHERE false")
-        statements.append(f"COMMENT ON VIEW {place} IS {_comment(node.body)}")
+        statements.append(f"COMMENT ON VIEW {place} IS {_string(node.body)}")
         definition = ViewDefinition(
             schema, name, node.body, node.text, columns, _references(node), node.schemabinding
         )
@@ -442,11 +442,11 @@ class DefinitionTranslator:
         schema = table.schema
         name = quote_name(node.name.name)
         function = f"{quote_name(schema)}.{quote_name('trigger ' + node.name.name)}"
-        body = text_literal(throw)
-        statements = [
-            f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS "
-            f"$trigger$BEGIN RAISE EXCEPTION USING ERRCODE = 'ZS001', MESSAGE = {body}; END$trigger$",
-        ]
+        raising = (
+            f"BEGIN RAISE EXCEPTION USING ERRCODE = '{RAISED_SQLSTATE}', MESSAGE = {text_literal(throw)}; END"
+        )
+        body = _string(raising)
+        statements = [f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS {body}"]
         if node.mode != "CREATE":
             statements.append(f"DROP TRIGGER IF EXISTS {name} ON {table.postgres}")
         events = " OR ".join(node.events)
@@ -454,8 +454,9 @@ class DefinitionTranslator:
         statements.append(
             f"CREATE TRIGGER {name} BEFORE {events} ON {table.postgres} FOR EACH STATEMENT EXECUTE FUNCTION {function}()"
         )
-        event = DefinitionEvent("CREATE_TRIGGER", "TRIGGER", schema, node.name.name, table.name)
-        return self._plan(statements, event)
+        return self._plan(
+            statements, DefinitionEvent("CREATE_TRIGGER", "TRIGGER", schema, node.name.name, table.name)
+        )
 
     def _switch_triggers(self, node: SwitchTriggers) -> Translation:
         if node.table is None:
@@ -551,7 +552,7 @@ class DefinitionTranslator:
 
 def index_name(schema: str, table: str, index: str) -> str:
     """Return PostgreSQL's name of an index, unique in its schema and within 63 bytes."""
-    digest = hashlib.sha256("\0".join((schema.lower(), table.lower(), index.lower())).encode()).hexdigest()
+    digest = hashlib.sha256(f"{schema.lower()}\x00{table.lower()}\x00{index.lower()}".encode()).hexdigest()
     return f"index {digest[:32]}"
 
 
@@ -590,7 +591,7 @@ def _same_columns(existing: Relation, columns: Sequence[ResultColumn]) -> bool:
     )
 
 
-def _comment(body: str) -> str:
+def _string(body: str) -> str:
     quoted = body.replace("'", "''")
     return f"'{quoted}'"
 
@@ -619,5 +620,5 @@ def _only_throw(body: Sequence[Statement]) -> str:
         parts = (throw.number, throw.message, throw.state)
         if all(isinstance(part, Literal) for part in parts):
             number, message, state = (part.text for part in parts if isinstance(part, Literal))
-            return f"{number}|16|{state}|{message}"
+            return f"{TRIGGER_MARK}{number}|16|{state}|{message}"
     raise unsupported("table trigger that does more than THROW")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol, assert_never
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 from dpone_lab.sqlserver.language.collations import accepted_collation
 from dpone_lab.sqlserver.language.comparison import comparable, like_test
@@ -44,13 +43,17 @@ from dpone_lab.sqlserver.language.inference import (
     longest,
 )
 from dpone_lab.sqlserver.language.known_functions import AGGREGATES, RANKINGS
-from dpone_lab.sqlserver.language.name_scopes import NameScope
-from dpone_lab.sqlserver.language.statement_context import StatementContext
 from dpone_lab.sqlserver.language.translate_aggregates import translate_aggregate
 from dpone_lab.sqlserver.language.translate_functions import translate_function
-from dpone_lab.sqlserver.language.translation import ResultColumn
 from dpone_lab.sqlserver.language.types import INT, MAX, SMALLINT, SqlType
 from dpone_lab.sqlserver.language.values import Value, cast, text_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dpone_lab.sqlserver.language.name_scopes import NameScope
+    from dpone_lab.sqlserver.language.statement_context import StatementContext
+    from dpone_lab.sqlserver.language.translation import ResultColumn
 
 
 class SubqueryTranslator(Protocol):

@@ -134,10 +134,11 @@ def _replicate(translator: ExpressionTranslator, call: Call) -> Value:
     value = _text(translator, call, 0)
     result = _full(value.type)
     number = translator.as_type(_argument(call, 1), INT)
-    sql = f"CASE WHEN {number} >= 0 THEN repeat({value.sql}, {number}) END"
+    sql = f"(CASE WHEN {number} >= 0 THEN repeat({value.sql}, {number}) END)"
     if result.length != MAX:
-        sql = f"sys.cut(({sql}), {result.length}, {'''unit''' if result.is_unicode else '''byte'''})"
-    return Value(f"({sql})", result)
+        unit = "'unit'" if result.is_unicode else "'byte'"
+        sql = f"sys.cut({sql}, {result.length}, {unit})"
+    return Value(sql, result)
 
 
 def _stuff(translator: ExpressionTranslator, call: Call) -> Value:

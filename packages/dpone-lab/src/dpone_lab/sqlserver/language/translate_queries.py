@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,7 +26,6 @@ from dpone_lab.sqlserver.language.expressions import (
 from dpone_lab.sqlserver.language.inference import common_type
 from dpone_lab.sqlserver.language.name_scopes import NameScope, rename_columns
 from dpone_lab.sqlserver.language.parse_queries import QueryParser
-from dpone_lab.sqlserver.language.statement_context import StatementContext
 from dpone_lab.sqlserver.language.translate_expressions import ExpressionTranslator
 from dpone_lab.sqlserver.language.translate_sources import SourceTranslator
 from dpone_lab.sqlserver.language.translation import ResultColumn
@@ -35,7 +33,9 @@ from dpone_lab.sqlserver.language.types import BIGINT, INT, SqlType, base_type
 from dpone_lab.sqlserver.language.values import Value, cast, quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from dpone_lab.sqlserver.language.statement_context import StatementContext
 
 _DEEPEST_VIEW = 32
 
@@ -131,16 +131,18 @@ class QueryTranslator:
 
     # --- bodies ---------------------------------------------------------------------------------------------------
 
-    def _body(self, body: QueryBody, outer: NameScope | None, query: Query | None) -> TranslatedQuery:
+    def _body(
+        self, body: QueryBody, outer: NameScope | None, query: Query | None, *, is_side: bool = False
+    ) -> TranslatedQuery:
         if isinstance(body, Select):
-            return self._select(body, outer, query)
+            return self._select(body, outer, query, is_side=is_side)
         return self._set_operation(body, outer, query)
 
     def _set_operation(
         self, body: SetOperation, outer: NameScope | None, query: Query | None
     ) -> TranslatedQuery:
-        left = self._body(body.left, outer, None)
-        right = self._body(body.right, outer, None)
+        left = self._body(body.left, outer, None, is_side=True)
+        right = self._body(body.right, outer, None, is_side=True)
         if len(left.columns) != len(right.columns):
             raise SqlServerError(
                 Number.UNION_COLUMN_COUNT,
@@ -188,7 +190,10 @@ class QueryTranslator:
             items.append(_by_position(position, descending=item.descending))
         return f" ORDER BY {', '.join(items)}"
 
-    def _select(self, select: Select, outer: NameScope | None, query: Query | None) -> TranslatedQuery:
+    def _select(
+        self, select: Select, outer: NameScope | None, query: Query | None, *, is_side: bool
+    ) -> TranslatedQuery:
+        """Translate one SELECT; as a side of a set operation its bare NULLs take the other side's type."""
         scope = NameScope(outer=outer)
         source_sql = SourceTranslator(self.context, self).sources(select.sources, scope)
         plain = ExpressionTranslator(self.context, scope, self)
@@ -197,7 +202,10 @@ class QueryTranslator:
         translator = ExpressionTranslator(self.context, scope, self, grouped)
         items = self._items(select.items, scope, translator)
         having = f" HAVING {translator.condition(select.having)}" if select.having is not None else ""
-        columns = tuple(ResultColumn(name, INT if value.is_null else value.type) for name, value, _ in items)
+        columns = tuple(
+            ResultColumn(name, INT if value.is_null and not is_side else value.type)
+            for name, value, _ in items
+        )
         texts = [cast(value.sql, column.type) for (_, value, _), column in zip(items, columns, strict=True)]
         names = [
             f"{text} AS {quote_name(column.name)}" if column.name else text

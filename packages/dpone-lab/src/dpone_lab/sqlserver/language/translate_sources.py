@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from dpone_lab.sqlserver.language.conversions import convert
@@ -17,14 +16,16 @@ from dpone_lab.sqlserver.language.expressions import (
 )
 from dpone_lab.sqlserver.language.inference import common_type
 from dpone_lab.sqlserver.language.name_scopes import BoundSource, NameScope, make_source, rename_columns
-from dpone_lab.sqlserver.language.statement_context import StatementContext
 from dpone_lab.sqlserver.language.translate_expressions import ExpressionTranslator
 from dpone_lab.sqlserver.language.translation import Relation, ResultColumn
-from dpone_lab.sqlserver.language.types import SqlType
 from dpone_lab.sqlserver.language.values import Value, quote_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpone_lab.sqlserver.language.statement_context import StatementContext
     from dpone_lab.sqlserver.language.translate_queries import QueryTranslator
+    from dpone_lab.sqlserver.language.types import SqlType
 
 
 class SourceTranslator:

@@ -17,7 +17,6 @@ go to those variables, and no row leaves them as they are. ``plan.counted`` says
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -26,6 +25,8 @@ from typing import Literal as OneOf
 from dpone_lab.sqlserver.language.types import BIGINT, INT, SMALLINT, SYSNAME, Domain, SqlType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dpone_lab.sqlserver.language.expressions import ObjectName
 
 LockMode: TypeAlias = OneOf["S", "U", "X", "SCH-M"]
@@ -50,13 +51,15 @@ class LockRequest:
 
     ``resource`` is ``(schema, name)`` with stored spelling, or ``("#catalog", schema)`` for the metadata of a schema;
     ``("#catalog", "*")`` stands for the catalog as a whole. Temporary tables take none. ``key_range`` tells that absent
-    keys are covered too (HOLDLOCK), which table locks do anyway.
+    keys are covered too (HOLDLOCK), which table locks do anyway. ``always`` tells that a hint asks for the lock even
+    where row versions would do (READCOMMITTEDLOCK, TABLOCK).
     """
 
     resource: tuple[str, str]
     mode: LockMode
     hold_to_end: bool
     key_range: bool = False
+    always: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,7 @@ class Translation:
 class DefinitionEvent:
     """What a DDL statement did, for DDL triggers: ``CREATE_TABLE`` on ``(TABLE, schema, name)``.
 
-    ``target`` is the table of an index or a table trigger.
+    ``target`` is the table of an index or a trigger.
     """
 
     event_type: str
@@ -217,7 +220,6 @@ SESSION_VALUES: dict[str, SqlType] = {
     "schema_name()": SYSNAME,
     "current_transaction_id()": BIGINT,
     "context_info()": SqlType("varbinary", length=128),
-    "scope_identity()": SqlType("decimal", precision=38, scale=0),
     "eventdata:eventtype": SYSNAME,
     "eventdata:objecttype": SYSNAME,
     "eventdata:schemaname": SYSNAME,

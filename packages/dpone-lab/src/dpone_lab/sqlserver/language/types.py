@@ -76,30 +76,37 @@ class SqlType:
 
     @property
     def is_character(self) -> bool:
+        """Whether values are text."""
         return self.name in CHARACTERS
 
     @property
     def is_unicode(self) -> bool:
+        """Whether values are text in UTF-16."""
         return self.name in UNICODE
 
     @property
     def is_binary(self) -> bool:
+        """Whether values are bytes."""
         return self.name in BINARIES
 
     @property
     def is_integer(self) -> bool:
+        """Whether it is one of the four integer types; bit is none."""
         return self.name in INTEGERS
 
     @property
     def is_decimal(self) -> bool:
+        """Whether it has precision and scale: decimal or numeric."""
         return self.name in EXACT_NUMERICS
 
     @property
     def is_number(self) -> bool:
+        """Whether one can calculate with it."""
         return self.name in INTEGERS or self.name in EXACT_NUMERICS or self.name in APPROXIMATE
 
     @property
     def is_temporal(self) -> bool:
+        """Whether it holds dates or times."""
         return self.name in TEMPORALS
 
     @property
@@ -171,10 +178,16 @@ _SYNONYMS = {
     "double precision": "float",
 }
 _REFUSED = frozenset(
-    "money smallmoney smalldatetime datetimeoffset text ntext image xml sql_variant timestamp rowversion "
-    "hierarchyid geometry geography cursor json vector".split()
+    """money smallmoney smalldatetime datetimeoffset text ntext image xml sql_variant timestamp rowversion
+    hierarchyid geometry geography cursor json vector""".split()  # noqa: SIM905 - a table of words
 )
-_PLAIN = frozenset("bit tinyint smallint int bigint real date datetime uniqueidentifier".split())
+LEGACY_TYPES = {
+    "ntext": SqlType("nvarchar", length=MAX),
+    "text": SqlType("varchar", length=MAX),
+    "image": SqlType("varbinary", length=MAX),
+}
+"""What drivers still call their long parameters, and what such a parameter is."""
+_PLAIN = frozenset("bit tinyint smallint int bigint real date datetime uniqueidentifier".split())  # noqa: SIM905 - a table of words
 
 DEFAULT_LENGTH_IN_DDL = 1
 DEFAULT_LENGTH_IN_CAST = 30
@@ -280,7 +293,7 @@ _BASES = {
     "uniqueidentifier": "uuid",
     "null": "text",
 }
-_TWINS = frozenset("bit smallint int bigint float real date uniqueidentifier decimal".split())
+_TWINS = frozenset("bit smallint int bigint float real date uniqueidentifier decimal".split())  # noqa: SIM905 - a table of words
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dpone_lab.sqlserver.language.errors import unsupported
-from dpone_lab.sqlserver.language.expressions import Literal
 from dpone_lab.sqlserver.language.types import SqlType, base_type
+
+if TYPE_CHECKING:
+    from dpone_lab.sqlserver.language.expressions import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,5 +42,8 @@ def quote_name(name: str) -> str:
 
 
 def cast(sql: str, sql_type: SqlType) -> str:
-    """Return an explicit PostgreSQL cast to the type's base."""
-    return f"CAST({sql} AS {base_type(sql_type)})"
+    """Return an explicit PostgreSQL cast of an atomic text to the type's base, once."""
+    base = base_type(sql_type)
+    if sql.startswith("CAST(") and sql.endswith(f" AS {base})"):
+        return sql
+    return f"CAST({sql} AS {base})"

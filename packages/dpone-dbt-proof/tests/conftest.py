@@ -1,0 +1,158 @@
+"""A small manifest to build on, and the count of mistakes over the corpus of T-SQL models."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from dpone_dbt_proof.manifest import MANIFEST_SCHEMA, Manifest, parse_manifest
+
+_PROVEN = "test_what_only_reads_is_proven_with_its_relations["
+_NOT_PROVEN = (
+    "test_what_is_not_admitted_is_refused_with_its_code[",
+    "test_what_cant_be_read_is_left_open_at_its_place[",
+)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    failed = [report.nodeid for report in terminalreporter.stats.get("failed", [])]
+    passed = [report.nodeid for report in terminalreporter.stats.get("passed", [])]
+    judged = [name for name in (*failed, *passed) if "test_tsql_corpus.py" in name]
+    if not judged:
+        return
+    refusals = sorted(name.partition(_PROVEN)[2][:-1] for name in failed if _PROVEN in name)
+    acceptances = sum(any(kind in name for kind in _NOT_PROVEN) for name in failed)
+    terminalreporter.write_line(
+        f"corpus: false acceptances or wrong codes {acceptances}, false refusals {len(refusals)}"
+    )
+    for name in refusals:
+        terminalreporter.write_line(f"  refused though it only reads: {name}")
+
+
+@pytest.fixture
+def shop() -> ShopManifest:
+    """A manifest of one conformant V2 model with a source and a test, to be changed by a test."""
+    return ShopManifest()
+
+
+class ShopManifest:
+    """Builds manifest JSON as dbt writes it; `load` reads it."""
+
+    MODEL = "model.shop.sale_event"
+    SQL = 'select s.sold_at, s.sale_id, s.amount from "shop"."raw"."sales" as s'
+
+    def __init__(self) -> None:
+        self.document: dict[str, Any] = {
+            "metadata": {
+                "dbt_schema_version": MANIFEST_SCHEMA,
+                "dbt_version": "1.10.13",
+                "adapter_type": "sqlserver",
+                "project_name": "dpone_platform",
+            },
+            "nodes": {},
+            "sources": {},
+            "unit_tests": {},
+            "exposures": {},
+            "macros": {},
+        }
+        self.source("sales")
+        self.model("sale_event", self.SQL, depends_on=["source.shop.raw.sales"])
+        self.test("sale_id_is_there", ["model.shop.sale_event"])
+
+    @property
+    def node(self) -> dict[str, Any]:
+        """The conformant model."""
+        found: dict[str, Any] = self.document["nodes"][self.MODEL]
+        return found
+
+    def source(self, name: str) -> str:
+        """Add a table of schema raw."""
+        key = f"source.shop.raw.{name}"
+        self.document["sources"][key] = {
+            **self._resource(key, "source", name, ["shop", "raw", name]),
+            "schema": "raw",
+            "identifier": name,
+            "relation_name": f'"shop"."raw"."{name}"',
+        }
+        return key
+
+    def model(self, name: str, sql: str, *, depends_on: list[str], **changes: Any) -> str:
+        """Add a V2 model; its compiled SQL is its raw SQL."""
+        key = f"model.shop.{name}"
+        config = {
+            "materialized": "incremental",
+            "incremental_strategy": "dpone_scope_merge",
+            "on_schema_change": "fail",
+            "contract": {"enforced": True},
+            "unique_key": ["sold_at", "sale_id"],
+            "event_time": "sold_at",
+            "meta": {"dpone": {"publish": {"enabled": True, "profile": "to_mart", "workflow": "sales"}}},
+        }
+        columns = {"sold_at": "datetime2(6)", "sale_id": "int", "amount": "decimal(18, 4)"}
+        self.document["nodes"][key] = {
+            **self._resource(key, "model", name, ["shop", "marts", name]),
+            "original_file_path": f"models/{name}.sql",
+            "raw_code": sql,
+            "compiled_code": sql,
+            "compiled": True,
+            "config": {**config, **changes},
+            "columns": {
+                column: {"name": column, "data_type": kind, "constraints": [{"type": "not_null"}]}
+                for column, kind in columns.items()
+            },
+            "depends_on": {"nodes": depends_on, "macros": []},
+            "relation_name": f'"shop"."mart"."{name}"',
+        }
+        return key
+
+    def test(self, name: str, tested: list[str], **config: Any) -> str:
+        """Add a singular test."""
+        key = f"test.shop.{name}"
+        self.document["nodes"][key] = {
+            **self._resource(key, "test", name, ["shop", name]),
+            "raw_code": "select 1 as x where 1 = 0",
+            "config": config,
+            "depends_on": {"nodes": tested, "macros": []},
+        }
+        return key
+
+    def other(self, resource_type: str, name: str, **fields: Any) -> str:
+        """Add a seed, snapshot, operation or the like."""
+        key = f"{resource_type}.shop.{name}"
+        self.document["nodes"][key] = {
+            **self._resource(key, resource_type, name, ["shop", name]),
+            "config": {"materialized": resource_type},
+            **fields,
+        }
+        return key
+
+    def macro(self, package: str, name: str, sql: str) -> None:
+        """Add a macro."""
+        self.document["macros"][f"macro.{package}.{name}"] = {
+            "unique_id": f"macro.{package}.{name}",
+            "package_name": package,
+            "name": name,
+            "original_file_path": f"macros/{name}.sql",
+            "macro_sql": sql,
+        }
+
+    def load(self) -> Manifest:
+        """Read the JSON as the product does."""
+        return parse_manifest(json.dumps(self.document).encode())
+
+    def _resource(self, key: str, kind: str, name: str, fqn: list[str]) -> dict[str, Any]:
+        return {
+            "unique_id": key,
+            "resource_type": kind,
+            "package_name": "shop",
+            "name": name,
+            "alias": name,
+            "fqn": fqn,
+            "original_file_path": f"{kind}s/{name}.sql",
+            "language": "sql",
+            "database": "shop",
+            "schema": "mart",
+            "config": {},
+        }

@@ -1,0 +1,13 @@
+--# index_hint reads sales.orders
+select order_id, ordered_at from sales.orders with (index (ix_orders_ordered_at))
+--# several_plan_hints reads sales.orders
+select order_id, ordered_at from sales.orders as o with (index (1), forceseek) where o.ordered_at > '2020-01-01'
+--# join_hints reads sales.orders, crm.customers, sales.returns
+select o.order_id, o.ordered_at
+from sales.orders o
+inner hash join crm.customers c on c.customer_id = o.customer_id
+left loop join sales.returns r on r.order_id = o.order_id
+--# merge_join_hint reads sales.orders, sales.returns
+select o.order_id, o.ordered_at from sales.orders o inner merge join sales.returns r on r.order_id = o.order_id
+--# noexpand_view reads sales.v_indexed_totals
+select ordered_on, amount from sales.v_indexed_totals with (noexpand)

@@ -1,0 +1,127 @@
+"""Models like those that teams write: proven with their exact relations, refused, or left open at the right place.
+
+The corpus is files of blocks, each with its expected answer in a `--#` line: `reads` and the base relations,
+`refused` and the code, or `unverified`, the code and the place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dpone_contracts.relations import SqlRelation
+from dpone_dbt_proof.reasons import Reason, Status, verdict
+from dpone_dbt_proof.tsql import QueryReading, read_query
+from dpone_dbt_proof.tsql_lexer import tokenize
+
+CORPUS = Path(__file__).parent / "corpus"
+TARGET = SqlRelation("shop", "mart", "event")
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One model of the corpus; `reads` for proven ones, `code` and `at` (line, column) for the others."""
+
+    name: str
+    sql: str
+    status: Status
+    reads: tuple[str, ...] = ()
+    code: str = ""
+    at: tuple[int, int] | None = None
+
+
+def models(kind: str) -> list[Model]:
+    """Return the models of one folder: proven, refused or unverified."""
+    found: list[Model] = []
+    for path in sorted((CORPUS / kind).glob("*.sql")):
+        for block in path.read_text(encoding="utf-8").split("--# ")[1:]:
+            header, _, sql = block.partition("\n")
+            found.append(_model(header, sql))
+    return found
+
+
+def _model(header: str, sql: str) -> Model:
+    name, verb, rest = header.split(" ", 2)
+    match verb:
+        case "reads":
+            return Model(name, sql, Status.PROVEN, tuple(sorted(f"shop.{read}" for read in rest.split(", "))))
+        case "refused":
+            return Model(name, sql, Status.NONCONFORMANT, code=rest)
+        case _:
+            code, _, place = rest.partition(" ")
+            line, _, column = place.partition(":")
+            return Model(name, sql, Status.UNVERIFIED, code=code, at=(int(line), int(column)))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the product says of a model's text."""
+
+    status: Status
+    reading: QueryReading
+    reasons: tuple[Reason, ...]
+
+
+def answer_to(model: Model) -> Answer:
+    """Judge a model's text in database `shop` with target `shop.mart.event`."""
+    reading = read_query(model.sql, "shop", target=TARGET)
+    reasons = (*reading.reasons, *reading.calls)
+    return Answer(verdict(reasons), reading, reasons)
+
+
+PROVEN, REFUSED, UNVERIFIED = (models(kind) for kind in ("proven", "refused", "unverified"))
+
+
+def test_the_corpus_has_its_size() -> None:
+    names = [model.name for model in (*PROVEN, *REFUSED, *UNVERIFIED)]
+    assert len(PROVEN) >= 90
+    assert len(REFUSED) >= 90
+    assert len(UNVERIFIED) >= 20
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("model", PROVEN, ids=lambda model: model.name)
+def test_what_only_reads_is_proven_with_its_relations(model: Model) -> None:
+    answer = answer_to(model)
+    assert [(str(r.code), r.message, r.line, r.column) for r in answer.reasons] == []
+    assert tuple(str(relation) for relation in answer.reading.reads) == model.reads
+
+
+@pytest.mark.parametrize("model", PROVEN, ids=lambda model: model.name)
+def test_the_target_in_place_of_any_relation_is_refused(model: Model) -> None:
+    tokens = tokenize(model.sql)
+    for index, token in enumerate(tokens):
+        if (
+            token.word in ("FROM", "JOIN", "APPLY")
+            and index + 3 < len(tokens)
+            and tokens[index + 2].value == "."
+        ):
+            last = index + 5 if [t.value for t in tokens[index + 4 : index + 5]] == ["."] else index + 3
+            if [t.value for t in tokens[last + 1 : last + 2]] == ["("]:
+                continue
+            altered = model.sql[: tokens[index + 1].start] + '[Mart]."EVENT"' + model.sql[tokens[last].end :]
+            answer = answer_to(Model("altered", altered, Status.NONCONFORMANT))
+            assert "SQL_TARGET_READ" in {reason.code.name for reason in answer.reasons}, altered
+
+
+@pytest.mark.parametrize("model", PROVEN, ids=lambda model: model.name)
+def test_blanks_and_comments_between_tokens_change_nothing(model: Model) -> None:
+    tokens = tokenize(model.sql)
+    spaced = "\n/* x */ ".join(model.sql[token.start : token.end] for token in tokens)
+    assert answer_to(Model("spaced", spaced, model.status)).reading.reads == answer_to(model).reading.reads
+
+
+@pytest.mark.parametrize("model", REFUSED, ids=lambda model: model.name)
+def test_what_is_not_admitted_is_refused_with_its_code(model: Model) -> None:
+    answer = answer_to(model)
+    assert answer.status is Status.NONCONFORMANT
+    assert model.code in {reason.code.name for reason in answer.reasons}
+
+
+@pytest.mark.parametrize("model", UNVERIFIED, ids=lambda model: model.name)
+def test_what_cant_be_read_is_left_open_at_its_place(model: Model) -> None:
+    answer = answer_to(model)
+    assert answer.status is Status.UNVERIFIED
+    assert [(r.code.name, (r.line, r.column)) for r in answer.reasons] == [(model.code, model.at)]

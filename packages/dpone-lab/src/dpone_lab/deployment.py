@@ -1,0 +1,408 @@
+"""Release and deployment of the sample workflow on a lab: what CI and a deployment pipeline would do, in order."""
+
+from __future__ import annotations
+
+import json
+import platform as platform_module
+import shutil
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from importlib import resources
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from dpone.application.activation import ActivationServices, activate
+from dpone.application.baseline import BaselineInputs, BaselineServices, adopt_baseline
+from dpone.application.evidence import collect, write_folder
+from dpone.application.release import WorkflowRelease, workflow_proof_bundle
+from dpone.application.services import require
+from dpone.composition.catalog_snapshot import snapshot_document
+from dpone.composition.runtime import odbc_fields
+from dpone_clickhouse.connection import Connection, Endpoint
+from dpone_clickhouse.relation_observer import ClickHouseRelationObserver
+from dpone_contracts.canonical import canonical_bytes, digest_of
+from dpone_contracts.catalog import ClosureBudget
+from dpone_contracts.descriptors import DeploymentDescriptor
+from dpone_contracts.identity import (
+    DeploymentStage,
+    ModelAuthorities,
+    TargetHead,
+    compile_release,
+)
+from dpone_contracts.relations import SqlRelation
+from dpone_contracts.scope import DayScope
+from dpone_dbt_proof.catalog_snapshot import load_snapshot
+from dpone_dbt_proof.lifecycle import load_tuple, root_only_settings
+from dpone_dbt_proof.mutation_closure import PlatformProfiles
+from dpone_dbt_proof.offline_compile import ModelDatabase, compile_offline
+from dpone_dbt_proof.platform_project import AuthorProject
+from dpone_dbt_proof.project_proof import ProofInputs, TwoRoots, prove_project
+from dpone_dbt_proof.proof_bundle import bundle_bytes
+from dpone_dbt_proof.read_dependencies import ReadBudget
+from dpone_lab import lab_policies
+from dpone_lab.certification import Assurances, lab_digest, unverified_route
+from dpone_lab.composition import LabSettings, lab_services
+from dpone_lab.fixture import (
+    BASELINE_DAYS,
+    MART_SCHEMA,
+    BulkLoader,
+    ClickHouseLogin,
+    OdbcInserts,
+    PostgresCopy,
+    create_base_tables,
+    create_marts,
+)
+from dpone_lab.independent_check import Engines
+from dpone_lab.profile import DATABASE
+from dpone_lab.sqlserver.cluster import Cluster
+from dpone_mssql.catalog import MssqlCatalog, MssqlDdlFreeze
+from dpone_mssql.control_schema import ControlNames, install
+from dpone_mssql.relation_observer import MssqlRelationObserver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+
+    from dpone.application.services import Services
+    from dpone_contracts.descriptors import ModelProofs, ProofBundle, ReleaseDescriptor
+    from dpone_contracts.document import Document
+    from dpone_contracts.policies import PlatformPolicy
+    from dpone_contracts.receipts import RouteLiveCertificationReceipt
+    from dpone_lab.profile import LabProfile
+
+CLICKHOUSE_DATABASE: Final = "mart"
+CLUSTER_ID: Final = "clickhouse-lab"
+CONNECTION_ID: Final = "mssql-lab"
+
+
+class _Quiet:
+    """No progress."""
+
+    def stage(self, name: str, model_unique_id: str | None, state: str) -> None:
+        """Nobody listens."""
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A deployed sample workflow: activates days, runs on the lab's platform, shows its documents."""
+
+    settings: LabSettings
+    clickhouse: ClickHouseLogin
+    services: Services
+    platform: PlatformPolicy
+    proofs: ProofBundle
+    release: ReleaseDescriptor
+    descriptor: DeploymentDescriptor
+    authorities: dict[str, ModelAuthorities]
+    kept: tuple[Document, ...]
+
+    def engines(self) -> Engines:
+        """How the independent check reaches both databases."""
+        return Engines(
+            odbc=self.settings.mssql_dsn,
+            sql_schema=MART_SCHEMA,
+            clickhouse_url=self.clickhouse.url,
+            clickhouse_user=self.clickhouse.user,
+            clickhouse_password=self.clickhouse.password,
+            clickhouse_database=self.clickhouse.database,
+        )
+
+    def activate(self, day: date) -> tuple[str, str]:
+        """Activate one UTC day over the present heads; (deployment id, plan bundle digest)."""
+        models = {
+            model: replace(authority, head=self._head(authority))
+            for model, authority in self.authorities.items()
+        }
+        stage = DeploymentStage(
+            proofs=self.proofs,
+            platform=self.platform,
+            release=self.release,
+            deployment=self.descriptor,
+            scope=DayScope.of(day),
+            workflow_mode="normal",
+            models=models,
+        )
+        services = ActivationServices(self.services.clock, self.services.guard, self.services.activations)
+        activated = activate(services, stage, self.kept)
+        return self.descriptor.deployment_id, activated.bundle.digest
+
+    def _head(self, authority: ModelAuthorities) -> TargetHead:
+        head = self.services.activations.target_head(authority.baseline.clickhouse_target_authority_id)
+        if head is None:
+            return TargetHead.of_baseline(authority.baseline)
+        return TargetHead(
+            generation=head.generation,
+            generation_id=head.generation_id,
+            operation_id=head.owner_operation_id,
+            target_uuid=head.target_uuid,
+            terminal_receipt_sha256=head.terminal_receipt_sha256,
+        )
+
+    def documents(self, plan_bundle_sha256: str, evidence: Path | None) -> list[dict[str, Any]]:
+        """Every document of a plan and its run; kept as files where a folder is given."""
+        found = collect(self.services, self.descriptor.deployment_id, plan_bundle_sha256)
+        if evidence is not None:
+            write_folder(found, evidence)
+        return [
+            {"schema": schema, "digest": digest, "content": json.loads(data)}
+            for (schema, digest), data in sorted(found.items())
+        ]
+
+
+def deploy(lab: LabProfile, day: date, step: Callable[[str], AbstractContextManager[None]]) -> Deployment:
+    """Fill the engines, prove the sample project, release it, deploy it, adopt its baselines."""
+    directory = Path(lab.directory)
+    login = _clickhouse_login(lab.clickhouse_dsn)
+    with step("load base tables and baselines"):
+        loader = _loader(lab)
+        create_base_tables(lab.mssql_dsn, loader)
+        create_marts(lab.mssql_dsn, loader, login, day)
+    with step("install the control schema"):
+        settings = LabSettings(
+            marker=lab.marker,
+            mssql_dsn=lab.mssql_dsn,
+            clickhouse_dsn=lab.clickhouse_dsn,
+            object_store=lab.object_store,
+            project=str(directory / "project"),
+            manifest=str(directory / "manifest.json"),
+            directory=lab.directory,
+            model_schema=MART_SCHEMA,
+            embedded_clickhouse=any(process.name == "ClickHouse" for process in lab.processes),
+        )
+        config = settings.runtime().sql_server
+        require(install(config, ControlNames()))
+    with step("prove the sample project"):
+        with resources.as_file(resources.files("dpone_lab") / "sample_project") as sample:
+            shutil.copytree(sample, settings.project)
+        platform = lab_policies.platform_policy()
+        compiled = _prove(settings, platform, directory / "compile")
+    with step("release, deploy, adopt baselines"):
+        return _deploy(settings, login, platform, compiled, day)
+
+
+def _loader(lab: LabProfile) -> BulkLoader:
+    """Past the wire into the lab's own engine, through it into any other."""
+    if any(process.name == "SQL Server endpoint" for process in lab.processes):
+        return PostgresCopy(Cluster(Path(lab.directory) / "mssql" / "data", DATABASE).conninfo())
+    return OdbcInserts(lab.mssql_dsn)
+
+
+def _clickhouse_login(dsn: str) -> ClickHouseLogin:
+    parts = urlsplit(dsn)
+    return ClickHouseLogin(
+        f"{parts.scheme}://{parts.hostname}:{parts.port}",
+        parts.username or "default",
+        parts.password or "",
+        CLICKHOUSE_DATABASE,
+    )
+
+
+def _prove(settings: LabSettings, platform: PlatformPolicy, work: Path) -> dict[str, Any]:
+    """Compile offline under both roots, read the catalog of what the models read, prove over that snapshot."""
+    work.mkdir(parents=True)
+    author = AuthorProject.load(Path(settings.project))
+    fields = odbc_fields(settings.mssql_dsn)
+    database = fields["DATABASE"]
+    compiled = compile_offline(author, ModelDatabase(database, MART_SCHEMA), work, 300)
+    shutil.copyfile(work / "platform" / "target" / "manifest.json", settings.manifest)
+    roots = TwoRoots(compiled.own, root_only_settings(compiled.settings), compiled.failures)
+    profiles = PlatformProfiles({lab_policies.PROFILE: "v2"})
+    first = prove_project(
+        compiled.platform, inputs=ProofInputs(profiles=profiles), project=author.root, roots=roots
+    )
+    reads = {
+        SqlRelation(*name.split("."))
+        for flow in first.workflows
+        for model in flow.models
+        for name in model.reads
+    }
+    limits = platform.read_limits
+    budget = ClosureBudget(limits.max_depth, limits.max_nodes, limits.max_edges, limits.max_definition_bytes)
+    seen = MssqlCatalog(settings.runtime().sql_server).snapshot(tuple(sorted(reads)), budget)
+    inputs = ProofInputs(
+        snapshot=load_snapshot(snapshot_document(seen)),
+        budget=ReadBudget(limits.max_depth, limits.max_nodes, limits.max_edges, limits.max_definition_bytes),
+        certified=load_tuple(_certified_tuple(settings)),
+        profiles=profiles,
+    )
+    proof = prove_project(compiled.platform, inputs=inputs, project=author.root, roots=roots)
+    plain: dict[str, Any] = json.loads(bundle_bytes(proof, compiled.platform, inputs, compiled.artifacts))
+    return plain
+
+
+def _certified_tuple(settings: LabSettings) -> bytes:
+    """The tuple that the lab runs on; for a route it would come from certification, here it names itself."""
+    fields = odbc_fields(settings.mssql_dsn)
+    return canonical_bytes(
+        {
+            "python_version": platform_module.python_version(),
+            "pyodbc_version": version("pyodbc"),
+            "odbc_driver": Path(fields["DRIVER"]).name,
+            "sqlserver_version": "lab",
+            "compatibility_level": 160,
+            "runtime_image_digest": lab_digest("runtime image"),
+            "driver_digest": lab_digest("driver"),
+        }
+    )
+
+
+def _deploy(
+    settings: LabSettings,
+    login: ClickHouseLogin,
+    platform: PlatformPolicy,
+    compiled: dict[str, Any],
+    day: date,
+) -> Deployment:
+    services = lab_services(settings, _Quiet())
+    deadlines = lab_policies.deadlines()
+    database = odbc_fields(settings.mssql_dsn)["DATABASE"]
+    models = [model["unique_id"] for flow in compiled["workflows"] for model in flow["models"]]
+    proofs = workflow_proof_bundle(
+        compiled,
+        WorkflowRelease(
+            profile=lab_policies.workflow_profile(),
+            asset_uris={
+                model: f"clickhouse://{CLUSTER_ID}/{login.database}/{model.split('.')[-1]}"
+                for model in models
+            },
+            connection_ref=CONNECTION_ID,
+            database=database,
+            schema=MART_SCHEMA,
+            project_bundle_sha256=digest_of({"bundle": compiled["bundle_sha256"]}),
+            login_timeout_seconds=lab_policies.LOGIN_SECONDS,
+            query_timeout_seconds=deadlines.statement_seconds,
+            timeout_seconds=deadlines.execution_seconds,
+        ),
+    )
+    release = compile_release(
+        proofs,
+        platform,
+        product_version=version("dpone"),
+        toolchain_sha256=proofs.models[0].definition.toolchain_sha256,
+    )
+    descriptor = DeploymentDescriptor.build(
+        release_id=release.release_id,
+        environment=lab_policies.ENVIRONMENT,
+        binding_set_ref="bindings/lab@1",
+        connection_registry_ref="connections/lab@1",
+        credential_runtime_ref="credentials/lab@1",
+        mssql_connection_authority_id=CONNECTION_ID,
+        mssql_database=database,
+        mssql_control_database=database,
+        mssql_control_schema=ControlNames().control,
+        mssql_image_schema=ControlNames().images,
+        clickhouse_cluster_authority_id=CLUSTER_ID,
+        clickhouse_database=login.database,
+        artifact_store_authority_id="lab/objects",
+        profile_sha256=lab_policies.workflow_profile().digest,
+        runtime_policy_sha256=deadlines.digest,
+        compiler_policy_sha256=lab_digest("compiler policy"),
+    )
+    route = unverified_route(services.attestor, proofs, lab_policies.ENVIRONMENT)
+    adopted = [
+        _adopt(settings, services, platform, proofs, model, descriptor, route, day) for model in proofs.models
+    ]
+    kept: list[Document] = [
+        proofs,
+        release,
+        descriptor,
+        platform,
+        deadlines,
+        lab_policies.seal_policy(),
+        route,
+    ]
+    kept += [lab_policies.workflow_resources(), lab_policies.workflow_profile(), proofs.mutation_closure]
+    kept += [proofs.lifecycle_policy]
+    for authority, model in zip(adopted, proofs.models, strict=True):
+        kept += [
+            authority.baseline,
+            authority.writer_assurance,
+            authority.ddl_assurance,
+            authority.resource_policy,
+        ]
+        kept += [model.definition, model.read_dependencies, model.key_template]
+        kept += [authority.utc_assurance] if authority.utc_assurance is not None else []
+    return Deployment(
+        settings=settings,
+        clickhouse=login,
+        services=services,
+        platform=platform,
+        proofs=proofs,
+        release=release,
+        descriptor=descriptor,
+        authorities={m.model_unique_id: a for m, a in zip(proofs.models, adopted, strict=True)},
+        kept=tuple(kept),
+    )
+
+
+def _adopt(
+    settings: LabSettings,
+    services: Services,
+    platform: PlatformPolicy,
+    proofs: ProofBundle,
+    model: ModelProofs,
+    descriptor: DeploymentDescriptor,
+    route: RouteLiveCertificationReceipt,
+    day: date,
+) -> ModelAuthorities:
+    """Freeze the target's DDL epoch, issue the assurances, adopt the baseline up to the day."""
+    runtime, names = settings.runtime(), ControlNames()
+    table = model.model_unique_id.split(".")[-1]
+    target = SqlRelation(descriptor.mssql_database, MART_SCHEMA, table)
+    closure = tuple(int(object_id) for object_id in model.read_dependencies.base_relation_object_ids)
+    epoch = require(MssqlDdlFreeze(runtime.sql_server, names).cover(target, closure))
+    assurances = Assurances(
+        attestor=services.attestor,
+        deployment=descriptor,
+        platform=platform,
+        proofs=proofs,
+        model=model,
+        mssql_target_authority_id=f"mssql://{CONNECTION_ID}/{target.database}/{target.schema}.{target.name}",
+        route_certification_receipt_sha256=route.digest,
+    )
+    inputs = BaselineInputs(
+        proofs=model,
+        deployment=descriptor,
+        kind="certified_initial_load",
+        coverage_start=DayScope.of(day - timedelta(days=BASELINE_DAYS)).start_text,
+        coverage_end=DayScope.of(day).start_text,
+        generation=1,
+        mssql_relation_id=str(target),
+        clickhouse_relation_id=f"{descriptor.clickhouse_database}.{table}",
+        source_relation_id=f"{target.database}.raw.flights",
+        route=route,
+        writer_assurance=assurances.writer_exclusivity(),
+        ddl_assurance=assurances.ddl_freeze(epoch),
+        utc_assurance=assurances.utc_semantics(model.event_time_column),
+    )
+    endpoint = Endpoint.from_dsn(
+        settings.clickhouse_dsn,
+        connect_timeout=runtime.login_timeout_seconds,
+        statement_timeout=runtime.statement_timeout_seconds,
+    )
+    baseline = adopt_baseline(
+        BaselineServices(
+            services.clock,
+            services.guard,
+            services.activations,
+            MssqlRelationObserver(runtime.sql_server, names),
+            ClickHouseRelationObserver(Connection(endpoint), policies_from_plan=settings.embedded_clickhouse),
+        ),
+        inputs,
+    )
+    return ModelAuthorities(
+        baseline=baseline,
+        head=TargetHead.of_baseline(baseline),
+        owner_generation=1,
+        resource_policy=lab_policies.model_resources(),
+        artifact_authority=lab_policies.artifact_authority(model.model_unique_id),
+        route=route,
+        writer_assurance=inputs.writer_assurance,
+        ddl_assurance=inputs.ddl_assurance,
+        utc_assurance=inputs.utc_assurance,
+        publication_database=descriptor.clickhouse_database,
+        publication_table=table,
+    )

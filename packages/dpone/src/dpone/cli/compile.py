@@ -1,0 +1,112 @@
+"""`dpone refresh compile`: proofs of a project under the platform's root, and the bundle that activation takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from dpone.cli import proof_reports
+from dpone.cli.proof_inputs import (
+    CatalogOption,
+    FormatOption,
+    PolicyOption,
+    ProjectArgument,
+    ReportFormat,
+    TupleOption,
+    exit_class,
+    read_inputs,
+    refuse_usage,
+)
+from dpone_dbt_proof.compile_proofs import CompiledProofs, compile_proofs
+from dpone_dbt_proof.offline_compile import CompileError, ModelDatabase, database_of
+from dpone_dbt_proof.platform_project import AuthorProject, PlatformProjectError
+from dpone_dbt_proof.project_proof import ProofInputs, ProofScope
+
+
+def compile_command(
+    project: ProjectArgument = Path(),
+    *,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File that gets the proof bundle; must not exist.")
+    ] = None,
+    database: Annotated[
+        str | None, typer.Option(help="Database of the models; else the project's profile.")
+    ] = None,
+    schema: Annotated[str | None, typer.Option(help="Default schema; else the project's profile.")] = None,
+    profiles_dir: Annotated[
+        Path | None, typer.Option(help="Where profiles.yml is; else the project.")
+    ] = None,
+    scope_of_proof: Annotated[
+        ProofScope,
+        typer.Option(
+            "--scope-of-proof", help="definition: selection, Jinja and T-SQL alone; full: all proofs."
+        ),
+    ] = ProofScope.FULL,
+    catalog: CatalogOption = None,
+    certified_tuple: TupleOption = None,
+    platform_policy: PolicyOption = None,
+    timeout: Annotated[int, typer.Option(help="Seconds that each dbt process may take.")] = 600,
+    report: FormatOption = ReportFormat.TEXT,
+) -> None:
+    """Compile without a connection and prove: definition, closures, lifecycle and read dependencies."""
+    inputs = read_inputs(catalog, certified_tuple, platform_policy)
+    if out is not None and out.exists():
+        refuse_usage(f"{out} exists; a bundle is never overwritten")
+    author = _author(project)
+    where = _where(author, profiles_dir, database, schema)
+    compiled = _compiled(author, where, inputs, scope_of_proof, timeout)
+    verdicts = proof_reports.Verdicts(compiled.proof, author.name, compiled.bad_models)
+    if out is not None:
+        with out.open("xb") as file:
+            file.write(compiled.bundle)
+    match report:
+        case ReportFormat.TEXT:
+            typer.echo(proof_reports.as_text(verdicts))
+        case ReportFormat.JSON:
+            typer.echo(proof_reports.as_json(verdicts, proof_reports.COMPILE_SCHEMA))
+        case ReportFormat.SARIF:
+            typer.echo(proof_reports.as_sarif(verdicts))
+        case ReportFormat.ANNOTATIONS:
+            typer.echo(proof_reports.as_annotations(verdicts))
+    raise typer.Exit(exit_class(verdicts.status))
+
+
+def _author(project: Path) -> AuthorProject:
+    try:
+        return AuthorProject.load(project.resolve())
+    except PlatformProjectError as error:
+        refuse_usage(str(error))
+
+
+def _where(
+    author: AuthorProject, profiles_dir: Path | None, database: str | None, schema: str | None
+) -> ModelDatabase:
+    found = database_of(author, profiles_dir)
+    if found is None and (database is None or schema is None):
+        refuse_usage("the project has no profiles.yml with database and schema: give --database and --schema")
+    return ModelDatabase(
+        database or (found.database if found else ""), schema or (found.schema if found else "")
+    )
+
+
+def _compiled(
+    author: AuthorProject, where: ModelDatabase, inputs: ProofInputs, scope: ProofScope, timeout: int
+) -> CompiledProofs:
+    with TemporaryDirectory(prefix="dpone-compile-") as work:
+        try:
+            return compile_proofs(author, where, inputs, Path(work), scope=scope, timeout_seconds=timeout)
+        except (CompileError, PlatformProjectError) as error:
+            typer.echo(f"DPONE_PROOF_{_code(error)}: {error}", err=True)
+            raise typer.Exit(exit_class_of(error)) from None
+
+
+def _code(error: Exception) -> str:
+    return "COMPILE_FAILED" if isinstance(error, CompileError) else "PROJECT"
+
+
+def exit_class_of(error: Exception) -> int:
+    """Dbt's own failure leaves everything unverified; an unusable project is a usage error."""
+    return 4 if isinstance(error, CompileError) else 2
