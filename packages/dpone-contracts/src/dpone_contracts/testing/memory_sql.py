@@ -117,6 +117,12 @@ class MemoryScopeMutation:
             recovery_fork=self.server.control.store.recovery_fork,
         )
 
+    def current_scope(self, plan: OperationPlan, target: PlanTarget) -> tuple[int, str]:
+        """The rows of the scope, and their digest."""
+        columns = TargetRows.of(target)
+        rows = [row for row in self.server.tables[target.target_resource_id] if columns.in_scope(plan, row)]
+        return len(rows), columns.digest(rows)
+
     def abandon(self, admitted: AdmittedOperation) -> EffectResult[Fate]:
         """Make ABANDONED the attempt's fate unless it has one."""
         own = admitted.attempt.digest
