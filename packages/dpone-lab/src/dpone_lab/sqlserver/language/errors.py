@@ -152,6 +152,13 @@ def syntax_near(text: str) -> SqlServerError:
     return SqlServerError(Number.SYNTAX, f"Incorrect syntax near '{text[:40]}'.")
 
 
+def already_exists(name: str) -> SqlServerError:
+    """Return error 2714 for a name that an object has already."""
+    return SqlServerError(
+        Number.OBJECT_EXISTS, f"There is already an object named '{name}' in the database.", state=6
+    )
+
+
 def keyword_near(keyword: str) -> SqlServerError:
     """Return error 156 for a reserved word that can't stand where it stands."""
     return SqlServerError(Number.SYNTAX_KEYWORD, f"Incorrect syntax near the keyword '{keyword}'.")

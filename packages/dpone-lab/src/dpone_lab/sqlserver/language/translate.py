@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from dpone_lab.sqlserver.language.conversions import convert
-from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
+from dpone_lab.sqlserver.language.errors import Number, SqlServerError, already_exists, unsupported
 from dpone_lab.sqlserver.language.expressions import (
     Condition,
     Delete,
@@ -165,13 +165,13 @@ def _select_into(translated: TranslatedQuery, into: ObjectName, context: Stateme
         raise unsupported("SELECT INTO of an identity column")
     if into.is_temporary:
         if context.catalog.relation(None, into.name) is not None:
-            raise _exists(into.name)
+            raise already_exists(into.name)
         place, schema, temporary = quote_name(into.name), "", "TEMPORARY "
     else:
         schema = context.schema_for_creation(into)
         context.lock_for_definition(schema, into.name)
         if context.catalog.relation(schema, into.name) is not None:
-            raise _exists(into.name)
+            raise already_exists(into.name)
         place, temporary = f"{quote_name(schema)}.{quote_name(into.name)}", ""
     definitions = ", ".join(
         f"{quote_name(column.name)} {context.column_type(column.type)}{'' if column.type.nullable else ' NOT NULL'}"
@@ -188,12 +188,6 @@ def _select_into(translated: TranslatedQuery, into: ObjectName, context: Stateme
         domains=context.domains,
         reads_view=context.reads_view,
         event=event,
-    )
-
-
-def _exists(name: str) -> SqlServerError:
-    return SqlServerError(
-        Number.OBJECT_EXISTS, f"There is already an object named '{name}' in the database.", state=6
     )
 
 
