@@ -32,7 +32,7 @@ from dpone_lab.sqlserver.language.parse_expressions import ExpressionParser
 
 LOCK_HINTS = frozenset(
     """NOLOCK READUNCOMMITTED READCOMMITTED READCOMMITTEDLOCK REPEATABLEREAD SERIALIZABLE HOLDLOCK UPDLOCK
-    XLOCK ROWLOCK PAGLOCK TABLOCK TABLOCKX""".split()
+    XLOCK ROWLOCK PAGLOCK TABLOCK TABLOCKX""".split()  # noqa: SIM905 - a table of words
 )
 """Table hints that become a lock plan; every other hint is refused."""
 
