@@ -71,6 +71,10 @@ class SmallCatalog:
     def schema(self, name: str) -> str | None:
         return {"dbo": "dbo", "mart": "Mart", "sys": "sys"}.get(name.lower())
 
+    def trigger(self, schema: str, name: str) -> tuple[str, str, str] | None:
+        del schema, name
+        return None
+
     def index_name(self, schema: str, table: str, index: str) -> str | None:
         del schema, table
         return '"dbo"."index 1"' if index.lower() == "ix" else None
@@ -191,6 +195,8 @@ def test_a_missing_object_says_where_it_was_looked_for() -> None:
         ("delete sys.tables", 259),
         ("drop table gone", 3701),
         ("drop view t", 3705),
+        ("drop trigger gone", 3701),
+        ("disable trigger gone on t", 4902),
         ("create table mart2.x (a int)", 2760),
         ("create table t (a int)", 2714),
         ("create table n (a int, A int)", 2705),

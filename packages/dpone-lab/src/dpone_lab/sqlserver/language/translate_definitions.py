@@ -159,9 +159,19 @@ class DefinitionTranslator(TableTranslator):
             return self._plan([])
         table = self._table(node.table)
         verb = "ENABLE" if node.enable else "DISABLE"
-        names = [quote_name(name) for name in node.names] or ["USER"]
+        names = [quote_name(self._trigger(table, name)) for name in node.names] or ["USER"]
         actions = ", ".join(f"{verb} TRIGGER {name}" for name in names)
         return self._plan([f"ALTER TABLE {table.postgres} {actions}"])
+
+    def _trigger(self, table: Relation, name: str) -> str:
+        """Return a trigger's stored name; 4902 when the table has none of that name."""
+        found = self.context.catalog.trigger(table.schema, name)
+        if found is None or found[2] != table.postgres:
+            raise SqlServerError(
+                Number.OBJECT_MISSING_FOR_ALTER,
+                f'Cannot find the object "{name}" because it does not exist or you do not have permissions.',
+            )
+        return found[0]
 
     # --- schemas and drops ----------------------------------------------------------------------------------------
 
@@ -229,19 +239,23 @@ class DefinitionTranslator(TableTranslator):
         return self._plan([f"DROP SCHEMA {quote_name(stored)}"], event)
 
     def _drop_triggers(self, node: DropObjects) -> Translation:
-        event = DefinitionEvent("DROP_TRIGGER", "TRIGGER", node.names[0].schema, node.names[0].name)
         if node.on_database:
             self.context.lock_for_definition("*", None)
-            return self._plan([], event)
-        statements = []
+            return self._plan([], DefinitionEvent("DROP_TRIGGER", "TRIGGER", None, node.names[0].name))
+        event = None
+        statements: list[str] = []
         for name in node.names:
             schema = self.context.catalog.schema(name.schema or self.context.catalog.default_schema)
-            if schema is None:
+            found = None if schema is None else self.context.catalog.trigger(schema, name.name)
+            if schema is None or found is None:
+                if node.if_exists:
+                    continue
                 raise _cannot_drop("TRIGGER", str(name))
-            self.context.lock_for_definition(schema, None)
-            function = f"{quote_name(schema)}.{quote_name('trigger ' + name.name)}"
-            exists = "IF EXISTS " if node.if_exists else ""
-            statements.append(f"DROP FUNCTION {exists}{function}() CASCADE")
+            stored, table, _ = found
+            self.context.lock_for_definition(schema, table)
+            function = f"{quote_name(schema)}.{quote_name('trigger ' + stored)}"
+            statements.append(f"DROP FUNCTION {function}() CASCADE")
+            event = DefinitionEvent("DROP_TRIGGER", "TRIGGER", schema, stored, table)
         return self._plan(statements, event)
 
 
