@@ -289,6 +289,10 @@ def test_create_view_leaves_a_typed_stub_and_its_body() -> None:
     assert [lock.resource for lock in translation.locks] == [("#catalog", "Mart"), ("Mart", "w")]
 
 
+def test_a_condition_too_deep_to_walk_is_error_191_not_a_crash() -> None:
+    assert refusal(f"select 1 from t where {' and '.join(['id = 1'] * 2000)}").number == 191
+
+
 def test_conditions_are_one_boolean_and_unknown_is_false() -> None:
     batch = parse_batch("if null = 1 select 1")
     located = batch.statements[0]

@@ -10,7 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dpone_lab.sqlserver.language.errors import Number, SqlServerError, syntax_near, unsupported
+from dpone_lab.sqlserver.language.errors import (
+    Number,
+    SqlServerError,
+    nested_too_deeply,
+    syntax_near,
+    unsupported,
+)
 from dpone_lab.sqlserver.language.expressions import (
     Binary,
     Expression,
@@ -70,10 +76,7 @@ def parse_batch(text: str, variables: Mapping[str, SqlType] | None = None) -> Ba
         statements = BatchParser(text).batch()
         declared = _check_variables(statements, known)
     except RecursionError:
-        raise SqlServerError(
-            191,
-            "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.",
-        ) from None
+        raise nested_too_deeply() from None
     return Batch(text, statements, declared)
 
 
