@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pyodbc
 import pytest
 
@@ -86,6 +87,18 @@ def test_a_killed_endpoint_keeps_what_was_committed_and_nothing_else(
     assert sql(again, "SELECT OBJECT_ID(N'dbo.never') AS i")[-1] == [(None,)]
     sql(again, "INSERT dbo.c VALUES (2)")
     again.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems end PostgreSQL at the next start")
+def test_a_killed_endpoint_takes_its_postgresql_with_it(
+    running: EndpointProcess, data_directory: Path
+) -> None:
+    postgres = psutil.Process(
+        int((data_directory / "postgres" / "postmaster.pid").read_text().splitlines()[0])
+    )
+    running.kill()
+    postgres.wait(20)
+    assert not postgres.is_running()
 
 
 def test_postgresql_restarted_ends_open_sessions_and_keeps_what_was_committed(
