@@ -177,3 +177,16 @@ def test_a_taken_port_is_one_line_and_exit_1(endpoint: Endpoint, data_directory:
     assert done.stdout == ""
     assert "cannot start the SQL Server endpoint" in done.stderr
     assert not (data_directory / "d").exists()
+
+
+def test_while_postgresql_is_down_a_login_is_refused(
+    data_directory: Path, password: str, driver: str, dsn: Dsn, sql: Sql
+) -> None:
+    with Endpoint(data_directory, password) as endpoint:
+        endpoint.cluster.crash()
+        with pytest.raises(pyodbc.Error, match="17142"):
+            pyodbc.connect(dsn(driver, endpoint.port))
+        endpoint.cluster.restart()
+        db = pyodbc.connect(dsn(driver, endpoint.port), autocommit=True)
+        assert sql(db, "SELECT 1 AS a")[-1] == [(1,)]
+        db.close()
