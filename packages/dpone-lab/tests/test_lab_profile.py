@@ -78,6 +78,13 @@ def test_two_labs_have_other_ports_passwords_and_markers(directory: Path, tmp_pa
         assert marker_of(one.mssql_dsn) != marker_of(other.mssql_dsn)
 
 
+@pytest.mark.engine
+def test_a_driver_that_is_not_there_is_one_clear_error_and_leaves_no_trace(directory: Path) -> None:
+    result = CliRunner().invoke(app, ["up", "--directory", str(directory), "--driver", "No Such Driver"])
+    assert (result.exit_code, "No Such Driver" in result.output) == (1, True)
+    assert not directory.exists()
+
+
 def test_a_taken_port_is_refused_before_anything_is_made(directory: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(profile.LabError, match="is taken"):
         profile.up(directory, mssql_port=taken.getsockname()[1])
