@@ -34,11 +34,7 @@ def marker_of(dsn: str) -> str:
         query = (
             "SELECT CONVERT(nvarchar(64), value) FROM sys.extended_properties WHERE class = 0 AND name = ?"
         )
-<<<<<<< HEAD
-        return connection.execute(query, profile.MARKER_PROPERTY).fetchval()
-=======
         return str(connection.execute(query, profile.MARKER_PROPERTY).fetchval())
->>>>>>> wip/lab
 
 
 @pytest.mark.engine
