@@ -101,7 +101,7 @@ def up(
         _write_private(directory / PROFILE_FILE, json.dumps(asdict(profile), indent=2) + "\n")
     except BaseException as fault:
         for process in reversed(started):
-            _stop(process)
+            stop_process(process)
         shutil.rmtree(directory, ignore_errors=True)
         if isinstance(fault, OSError) and fault.errno == errno.ENOSPC:
             raise LabError(f"no space left for the lab under {directory.name}") from fault
@@ -135,7 +135,7 @@ def down(directory: Path = DEFAULT_DIRECTORY) -> list[LabProcess]:
     _require_marker(directory)
     stopped: list[LabProcess] = []
     if (directory / PROFILE_FILE).exists():
-        stopped = [process for process in reversed(read_profile(directory).processes) if _stop(process)]
+        stopped = [process for process in reversed(read_profile(directory).processes) if stop_process(process)]
     shutil.rmtree(directory)
     return stopped
 
@@ -283,7 +283,7 @@ def _require_free_port(port: int) -> None:
                 raise LabError(f"port {port} is taken: free it or choose another") from fault
 
 
-def _stop(process: LabProcess) -> bool:
+def stop_process(process: LabProcess) -> bool:
     """End a process if it is still the one that was started; tell whether it was."""
     try:
         found = psutil.Process(process.pid)

@@ -1,0 +1,132 @@
+"""Publication under faults on the lab's engines: every boundary of seal, prepare, commit, publication and summary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from dpone.application.run import run_workflow
+from dpone_contracts.errors import DponeError
+from dpone_lab.faults import Delivery, Transport, WorkerKilled
+
+if TYPE_CHECKING:
+    from dpone.application.services import Services
+    from dpone_contracts.ports.refresh_state import WorkerIdentity
+    from dpone_lab.fault_matrix_check import Standing
+    from dpone_lab.fault_matrix_lab import FaultLab
+    from dpone_lab.faults import Boundary
+
+STAGES: Final = ("SEAL", "PREPARE", "COMMIT", "PUBLISH", "SUMMARISE")
+TORN: Final = frozenset({"create_scratch", "load_chunk", "build_shadow"})
+TEMPLATE: Final = "built"
+
+
+class _Silent:
+    """No progress."""
+
+    def stage(self, name: str, model_unique_id: str | None, state: str) -> None:
+        """Nobody listens."""
+
+
+class _UntilSealed:
+    """Progress that ends the process where the first seal begins."""
+
+    def stage(self, name: str, model_unique_id: str | None, state: str) -> None:  # noqa: ARG002 - the port's
+        """Raise at the first seal."""
+        if name == STAGES[0]:
+            raise WorkerKilled
+
+
+@dataclass(frozen=True)
+class PublishWorld:
+    """The lab from the moment that both models were built; the first try's own process goes on from there."""
+
+    lab: FaultLab
+    torn: frozenset[str] = TORN
+
+    @classmethod
+    def of(cls, lab: FaultLab) -> PublishWorld:
+        """Build the day once with the real dbt, and keep it as the template of every case."""
+        try:
+            run_workflow(
+                lab.services(_UntilSealed()), lab.deployment_id, lab.plan_bundle_sha256, lab.worker(1)
+            )
+        except WorkerKilled:
+            lab.keep(TEMPLATE)
+            return cls(lab)
+        raise AssertionError("a run without a seal")
+
+    @property
+    def deployment_id(self) -> str:
+        """The lab's one deployment."""
+        return self.lab.deployment_id
+
+    @property
+    def plan_bundle_sha256(self) -> str:
+        """The activated day."""
+        return self.lab.plan_bundle_sha256
+
+    def begin(self) -> None:
+        """Back to where both models are built."""
+        self.lab.put_back(TEMPLATE)
+
+    def services(self) -> Services:
+        """A worker's services."""
+        return self.lab.services(_Silent())
+
+    def worker(self, number: int) -> WorkerIdentity:
+        """The n-th try."""
+        return self.lab.worker(number)
+
+    def end(self, worker: WorkerIdentity) -> None:
+        """Its pod was reaped."""
+        self.lab.end(worker)
+
+    def standing(self) -> Standing:
+        """Both engines, past the product."""
+        return self.lab.standing()
+
+    def transport(self) -> Transport:
+        """A request that is under way takes effect without what the adapter asks before it sends."""
+        return Transport(again=self._again, tear=self._tear)
+
+    def _again(self, delivery: Delivery) -> object:
+        if delivery.method != "exchange":
+            return delivery.deliver()
+        target, _, scratch, _ = delivery.arguments
+        names = f"{target.publication_database}.`{target.publication_target_table}` AND {_name(scratch.shadow)}"
+        try:
+            self._execute(f"EXCHANGE TABLES {names}")
+        except OSError as refused:
+            raise DponeError("DPONE_CLICKHOUSE_STATEMENT_REFUSED", f"{refused}") from refused
+        return None
+
+    def _tear(self, delivery: Delivery) -> object:
+        """The call as it is, then part of what it wrote taken away again."""
+        answer = delivery.deliver()
+        if delivery.method == "create_scratch":
+            self._execute(f"DROP TABLE {_name(answer.value.shadow)} SYNC")
+            return None
+        loaded = delivery.method == "load_chunk"
+        scratch = delivery.arguments[-3 if loaded else -1]
+        table = _name(scratch.staging if loaded else scratch.shadow)
+        self._execute(f"ALTER TABLE {table} DELETE WHERE cityHash64(*) % 2 = 0 SETTINGS mutations_sync = 2")
+        return None
+
+    def _execute(self, statement: str) -> None:
+        self.lab.deployment.clickhouse.execute(statement)
+
+
+def _name(relation: object) -> str:
+    database, name = str(relation).split(".", 1)
+    return f"{database}.`{name}`"
+
+
+def publish_boundaries(recorded: list[Boundary]) -> list[Boundary]:
+    """Those of the stages that publish."""
+    return [boundary for boundary in recorded if boundary.stage in STAGES]
+
+
+def landings(boundary: Boundary) -> tuple[int, ...]:
+    """When a late call lands: an exchange before each of the next ten boundaries, others early and at the very end."""
+    return (*range(1, 11), 0) if boundary.method == "exchange" else (1, 0)
