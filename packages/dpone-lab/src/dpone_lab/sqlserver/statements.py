@@ -12,7 +12,6 @@ from dpone_lab.sqlserver.language.definitions import CreateTable
 from dpone_lab.sqlserver.language.expressions import Delete, Insert, Query, Select, Update, Variable
 from dpone_lab.sqlserver.language.translate import (
     Translatable,
-    translate,
     translate_condition,
     translate_expression,
 )
@@ -100,11 +99,11 @@ class Statements:
 
         def prepare() -> _Planned:
             check_permission(session.connection, session.principal, node, session.catalog)
-            return _Planned(translate(node, scope))
+            return _Planned(session.plans.translate(node, scope))
 
         if session.transaction.settings.implicit_transactions:
             # What touches no table opens no implicit transaction.
-            plan = translate(node, scope)
+            plan = session.plans.translate(node, scope)
             if plan.locks or plan.kind not in _READING:
                 session.transaction.begin_implicitly()
         session.transaction.statement(prepare, lambda plan: self._carry_out(node, plan.translation, values))

@@ -8,6 +8,7 @@ the lab hasn't, named in the message).
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dpone_lab.sqlserver.language.errors import (
@@ -71,13 +72,20 @@ _REFUSED_STARTS = frozenset(
 
 def parse_batch(text: str, variables: Mapping[str, SqlType] | None = None) -> Batch:
     """Parse a batch; ``variables`` are the parameters it may use (of sp_executesql or RPC), lower-case with ``@``."""
-    known = dict(variables or {})
+    statements, declared = _parsed(text, tuple((variables or {}).items()))
+    return Batch(text, statements, dict(declared))
+
+
+@lru_cache(maxsize=128)
+def _parsed(
+    text: str, variables: tuple[tuple[str, SqlType], ...]
+) -> tuple[tuple[Statement, ...], dict[str, SqlType]]:
+    """Parse a batch once: drivers send the same text again and again."""
     try:
         statements = BatchParser(text).batch()
-        declared = _check_variables(statements, known)
+        return statements, _check_variables(statements, dict(variables))
     except RecursionError:
         raise nested_too_deeply() from None
-    return Batch(text, statements, declared)
 
 
 def parse_parameter_definitions(text: str) -> tuple[tuple[str, SqlType, bool], ...]:

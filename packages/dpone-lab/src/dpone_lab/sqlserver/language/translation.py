@@ -156,6 +156,11 @@ class Catalog(Protocol):
         ...
 
     @property
+    def version(self) -> object:
+        """A value that differs whenever a name may resolve to something else than before."""
+        ...
+
+    @property
     def default_schema(self) -> str:
         """The session's default schema, ``dbo`` as a rule."""
         ...
