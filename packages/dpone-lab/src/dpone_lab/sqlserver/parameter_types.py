@@ -44,7 +44,8 @@ def suggest_types(text: str, declarations: str, catalog: Catalog) -> list[tuple[
     declared = (
         {name for name, _, _ in parse_parameter_definitions(declarations)} if declarations.strip() else set()
     )
-    names = {name.lower() for name in _NAME.findall(text)}
+    spelled = {name.lower(): name for name in reversed(_NAME.findall(text))}
+    names = set(spelled)
     batch = parse_batch(text, dict.fromkeys(names, _UNKNOWN))
     local = {node.name for node in walk(batch.statements) if isinstance(node, Declaration)}
     found: dict[str, SqlType] = {}
@@ -59,7 +60,7 @@ def suggest_types(text: str, declarations: str, catalog: Catalog) -> list[tuple[
                     11502, f"The type for parameter '{node.name}' cannot be deduced in this context."
                 )
             answer[node.name] = found[node.name]
-    return list(answer.items())
+    return [(spelled[name], sql_type) for name, sql_type in answer.items()]
 
 
 def _meetings(statement: object, catalog: Catalog) -> Iterator[tuple[str, SqlType]]:  # noqa: C901 - one case a node
