@@ -20,7 +20,7 @@ from dpone_lab.sqlserver.parameters import fits
 from dpone_lab.sqlserver.wire.values import WireColumn, column_metadata, rows_encoder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from dpone_lab.sqlserver.catalog import DatabaseTrigger
     from dpone_lab.sqlserver.language.definitions import Definition
@@ -75,6 +75,12 @@ class _Free:
     writes: bool
     locks: tuple[LockRequest, ...] = ()
     compound: bool = True
+
+
+DEFINING_PROCEDURES = frozenset(
+    {"sp_rename", "sp_addextendedproperty", "sp_updateextendedproperty", "sp_dropextendedproperty"}
+)
+"""Procedures that database triggers hear of."""
 
 
 class Statements:
@@ -172,28 +178,27 @@ class Statements:
         ).fetchone()
         return bool(row and row[0])
 
-    def fired_triggers(self) -> list[DatabaseTrigger]:
-        """Return the database triggers that the last definitions fire; sets their event data."""
+    def fired_triggers(self) -> Iterator[DatabaseTrigger]:
+        """Yield the database triggers that the last definitions fire, each with its event data in place."""
         session, events = self._session, self._events
         self._events = []
-        fired: list[DatabaseTrigger] = []
         for event in events:
-            session.event_data = {
-                "eventdata:eventtype": event.event_type,
-                "eventdata:objecttype": event.object_type,
-                "eventdata:schemaname": event.schema,
-                "eventdata:objectname": event.name,
-                "eventdata:targetobjectname": event.target,
-                "eventdata:loginname": session.principal.login,
-            }
-            fired.extend(database_triggers(session.connection, event.event_type))
-        return fired
+            for trigger in database_triggers(session.connection, event.event_type, event.name):
+                session.event_data = {
+                    "eventdata:eventtype": event.event_type,
+                    "eventdata:objecttype": event.object_type,
+                    "eventdata:schemaname": event.schema,
+                    "eventdata:objectname": event.name,
+                    "eventdata:targetobjectname": event.target,
+                    "eventdata:loginname": session.principal.login,
+                }
+                yield trigger
 
     def administer(self, node: Definition) -> None:
         """Carry out a statement about principals or permissions."""
         session = self._session
         session.transaction.begin_implicitly()
-        session.transaction.statement(
+        self._events += session.transaction.statement(
             lambda: _Free(writes=True), lambda _plan: define(session.connection, session.principal, node)
         )
         session.shared.generation.advance()
@@ -272,7 +277,10 @@ class Statements:
             lambda: _Free(writes=False, compound=False),
             lambda _plan: run_procedure(session, schema, name, arguments),
         )
-        if name.lower() == "sp_rename":
+        if outcome.event is not None:
+            self._events.append(outcome.event)
+        if outcome.event is not None:
+            self._events.append(outcome.event)
             session.defined = session.in_transaction
             session.catalog.forget()
             session.shared.generation.advance()
