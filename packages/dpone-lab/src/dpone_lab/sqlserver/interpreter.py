@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 
 from dpone_lab.sqlserver import consequences, directives, local_calls
 from dpone_lab.sqlserver.consequences import ScopeEnd
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from dpone_lab.sqlserver.wire.response import Response
 
 _BEGIN_COMMAND, _COMMIT_COMMAND, _ROLLBACK_COMMAND = 0xD4, 0xD5, 0xD2
+T = TypeVar("T")
 _DEEPEST_NESTING = 32
 _MESSAGE = SqlType("nvarchar", length=4000)
 _LONG_TEXT = SqlType("nvarchar", length=MAX)
@@ -388,14 +389,14 @@ class Interpreter:
             return self._caught[-1].value(name) if self._caught else None
         return self.session.value(name)
 
-    def _with_triggers(self, define: Callable[[], None]) -> None:
+    def _with_triggers(self, define: Callable[[], T]) -> T:
         """Run a definition and the database triggers that it fires, as one statement."""
         transaction = self.session.transaction
         alone = transaction.count == 0 and not transaction.settings.implicit_transactions
         if alone and self._statements.any_database_trigger():
             transaction.begin(announced=False)
         try:
-            define()
+            result = define()
             for trigger in self._statements.fired_triggers():
                 self._fire(trigger)
         except BaseException:
@@ -404,6 +405,7 @@ class Interpreter:
             raise
         if alone and transaction.count:
             transaction.commit()
+        return result
 
     def _fire(self, trigger: DatabaseTrigger) -> None:
         settings = self.session.settings_snapshot()
@@ -426,7 +428,8 @@ class Interpreter:
         self, schema: str | None, name: str, arguments: Sequence[ProcedureArgument]
     ) -> ProcedureOutcome:
         """Run a system procedure and send its result sets."""
-        return self._statements.procedure(schema, name, arguments)
+        call = partial(self._statements.procedure, schema, name, arguments)
+        return self._with_triggers(call) if name in DEFINING else call()
 
     # --- errors ---------------------------------------------------------------------------------------------------
 

@@ -77,12 +77,6 @@ class _Free:
     compound: bool = True
 
 
-DEFINING_PROCEDURES = frozenset(
-    {"sp_rename", "sp_addextendedproperty", "sp_updateextendedproperty", "sp_dropextendedproperty"}
-)
-"""Procedures that database triggers hear of."""
-
-
 class Statements:
     """Translates and runs the statements of one session; `value_of` reads variables and session values."""
 
@@ -277,8 +271,6 @@ class Statements:
             lambda: _Free(writes=False, compound=False),
             lambda _plan: run_procedure(session, schema, name, arguments),
         )
-        if outcome.event is not None:
-            self._events.append(outcome.event)
         if outcome.event is not None:
             self._events.append(outcome.event)
             session.defined = session.in_transaction
