@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dpone_lab.sqlserver.language.batches import parse_batch, parse_parameter_definitions
+from dpone_lab.sqlserver.language.batches import parse_batch
 from dpone_lab.sqlserver.language.errors import SqlServerError
 from dpone_lab.sqlserver.language.expressions import (
     Between,
@@ -22,6 +22,7 @@ from dpone_lab.sqlserver.language.expressions import (
     Update,
     Variable,
 )
+from dpone_lab.sqlserver.language.parameter_definitions import parse_parameter_definitions
 from dpone_lab.sqlserver.language.syntax import Declaration
 from dpone_lab.sqlserver.language.tree_walk import walk
 from dpone_lab.sqlserver.language.types import SqlType

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpone_lab.sqlserver.language.batches import parse_parameter_definitions
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError
+from dpone_lab.sqlserver.language.parameter_definitions import parse_parameter_definitions
 from dpone_lab.sqlserver.language.types import MAX, NULL, SqlType
 from dpone_lab.sqlserver.procedure_call import ProcedureArgument
 

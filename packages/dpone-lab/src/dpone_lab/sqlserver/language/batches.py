@@ -87,29 +87,6 @@ def _parsed(text: str, given: tuple[str, ...]) -> tuple[tuple[Statement, ...], d
         raise nested_too_deeply() from None
 
 
-@lru_cache(maxsize=128)
-def parse_parameter_definitions(text: str) -> tuple[tuple[str, SqlType, bool], ...]:
-    """Parse sp_executesql's ``@a int, @b nvarchar(50) OUTPUT`` into (name, type, is_output)."""
-    parser = BatchParser(text)
-    parser.takes_legacy_types = True
-    parameters: list[tuple[str, SqlType, bool]] = []
-    while not parser.at_end():
-        if parser.current.kind is not TokenKind.VARIABLE:
-            raise parser.unexpected()
-        name = parser.take().value.lower()
-        parser.accept("AS")
-        data_type = parser.type_name(DEFAULT_LENGTH_IN_DDL)
-        if parser.at("="):
-            raise unsupported("default of a parameter")
-        is_output = parser.accept("OUTPUT") or parser.accept("OUT")
-        parameters.append((name, data_type, is_output))
-        if not parser.accept(","):
-            break
-    if not parser.at_end():
-        raise parser.unexpected()
-    return tuple(parameters)
-
-
 def _declared(statements: tuple[Statement, ...], given: tuple[str, ...]) -> dict[str, SqlType]:
     """Return the variables that DECLARE makes; every use must come after a declaration or be given."""
     declared: dict[str, SqlType] = {}
