@@ -23,7 +23,7 @@ def account(report: dict[str, Any]) -> str:
         lines += _run(run)
     lines += ["documents", *_documents(report["documents"]), ""]
     lines += ["what each database must hold, and holds", *_comparison(report["comparison"]), ""]
-    lines += [f"steps: {', '.join(f'{s["step"]} {s["seconds"]:.1f} s' for s in report['steps'])}", ""]
+    lines += ["steps", *(f"  {step['seconds']:6.1f} s  {step['step']}" for step in report["steps"]), ""]
     lines.append(f"verdict: {str(report['verdict']).lower()}")
     return "\n".join(lines)
 
@@ -34,13 +34,16 @@ def _run(run: dict[str, Any]) -> list[str]:
         end = "killed with SIGKILL" if attempt["killed"] else f"exit {attempt['exit_code']}"
         lines.append(f"  try {attempt['try_number']}, pid {attempt['pid']}: {end}")
         lines += [
-            f"    {stage['stage']:<10} {'ended here' if stage['seconds'] is None else f'{stage["seconds"]:6.2f} s'}"
-            f"  {stage['model'] or 'workflow'}"
+            f"    {stage['stage']:<10} {_seconds(stage['seconds'])}  {stage['model'] or 'workflow'}"
             for stage in attempt["stages"]
         ]
         if attempt["error"]:
             lines.append(f"    {attempt['error']['code']}: {attempt['error']['observed']}")
     return [*lines, ""]
+
+
+def _seconds(seconds: float | None) -> str:
+    return "ended here" if seconds is None else f"{seconds:8.2f} s"
 
 
 def _documents(documents: list[dict[str, Any]]) -> list[str]:
