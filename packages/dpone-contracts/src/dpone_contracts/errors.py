@@ -145,6 +145,7 @@ DPONE_MSSQL_TRANSACTION_LOST | REFUSED | The server ended the transaction before
 DPONE_MSSQL_UNREACHABLE | UNVERIFIED | SQL Server can't be reached or refused the credentials; nothing was sent | server, port and credential reference | dpone doctor
 DPONE_MUTATION_ATTEMPT_ENDED | REFUSED | The attempt's fate is settled; a late mutation stops before it writes | the fate row of the attempt | dpone refresh recover plan
 DPONE_MUTATION_BUDGET_IMAGE | REFUSED | An image would exceed its budget of rows or bytes | max_before_image, max_after_image and max_scope_image_total of the policy | dpone refresh status
+DPONE_MUTATION_BUDGET_LOG | REFUSED | The mutation has logged more than its budget | max_transaction_log_bytes of the policy | dpone refresh status
 DPONE_MUTATION_BUDGET_SOURCE | REFUSED | The model's rows of the scope exceed their budget | max_source_scope_rows of the policy | dpone refresh status
 DPONE_MUTATION_BUDGET_TARGET | REFUSED | The target's rows of the scope exceed their budget | max_target_scope_rows of the policy | dpone refresh status
 DPONE_MUTATION_BUDGET_TEMP | REFUSED | The model's whole result exceeds its budget of rows or bytes | max_dbt_temp of the policy; the model's SQL may filter its source | dpone refresh status
