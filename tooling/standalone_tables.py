@@ -96,6 +96,7 @@ PLACES = {
     ("BaselineAdoptionReceipt", "coverage_start"): "cover",
     ("BaselineAdoptionReceipt", "coverage_end"): "cover",
     ("TrustedAttemptTerminationReceipt", "map_index"): "n-1",
+    ("ContainerTermination", "exit_code"): "int",
     ("ProjectOverlay", "models"): "{id,tree}",
     **{
         (part, name): "cleanup"

@@ -158,7 +158,8 @@ def _connector(endpoint: Endpoint, library: str) -> Iterator[Connect]:
 
     yield connect
     for connection in opened:
-        connection.close()
+        if not connection.closed:
+            connection.close()
 
 
 @pytest.fixture

@@ -67,14 +67,14 @@ def _is_blank_or_comment(gap: str) -> bool:
     return not gap.strip() or tokenize(gap)[0].kind is TokenKind.END
 
 
-@given(st.text(alphabet=st.characters(blacklist_characters="\x00"), max_size=40))
+@given(st.text(alphabet=st.characters(exclude_characters="\x00"), max_size=40))
 def test_any_string_constant_keeps_its_value_when_quotes_are_doubled(value: str) -> None:
     text = "N'" + value.replace("'", "''") + "'"
 
     assert _values(text) == [value]
 
 
-@given(st.text(alphabet=st.characters(blacklist_characters="\x00"), min_size=1, max_size=40))
+@given(st.text(alphabet=st.characters(exclude_characters="\x00"), min_size=1, max_size=40))
 def test_any_name_keeps_its_spelling_in_brackets_when_the_closing_one_is_doubled(name: str) -> None:
     assert _values("[" + name.replace("]", "]]") + "]") == [name]
 

@@ -51,7 +51,7 @@ probe:
       retries: 0
 """
 MODEL = """
-{{ config(materialized='incremental', unique_key='id', incremental_strategy='append',
+{{ config(materialized='incremental', unique_key='id', incremental_strategy='append', as_columnstore=false,
           on_schema_change='fail') }}
 select cast(id as bigint) as id, cast(name as nvarchar(50)) as name, cast(amount as decimal(18, 4)) as amount,
        cast(at as datetime2(6)) as at
@@ -86,15 +86,17 @@ TABLE = "(id bigint NOT NULL, name nvarchar(50) NULL, amount decimal(18, 4) NULL
 
 
 @pytest.fixture
-def project(tmp_path: Path, endpoint: Endpoint, any_driver: str, password: str) -> Path:
-    (tmp_path / "models").mkdir()
-    (tmp_path / "dbt_project.yml").write_text(PROJECT)
-    (tmp_path / "profiles.yml").write_text(
-        PROFILE.format(driver=any_driver, port=endpoint.port, password=password)
-    )
-    (tmp_path / "models" / "orders.sql").write_text(MODEL)
-    (tmp_path / "models" / "schema.yml").write_text(SCHEMA)
-    return tmp_path
+def written(tmp_path: Path, endpoint: Endpoint, password: str) -> Callable[[str], Path]:
+    def write(library: str) -> Path:
+        (tmp_path / "models").mkdir()
+        (tmp_path / "dbt_project.yml").write_text(PROJECT)
+        profile = PROFILE.format(driver=library, port=endpoint.port, password=password)
+        (tmp_path / "profiles.yml").write_text(profile)
+        (tmp_path / "models" / "orders.sql").write_text(MODEL)
+        (tmp_path / "models" / "schema.yml").write_text(SCHEMA)
+        return tmp_path
+
+    return write
 
 
 @pytest.fixture
@@ -128,17 +130,17 @@ def dbt(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def refusals(record: Path) -> list[dict[str, Any]]:
     lines = [json.loads(line) for line in record.read_text().splitlines()]
-    assert any(line["kind"] == "statement" and "SELECT * INTO" in line["text"].upper() for line in lines)
+    assert sum(line["kind"] == "statement" for line in lines) > 20, "the record holds no run of dbt"
     return [line for line in lines if line["kind"] == "error"]
 
 
 def test_an_incremental_model_with_its_tests_builds_on_an_existing_table(
-    project: Path, warehouse: pyodbc.Connection, recorded: Path, sql: Sql
+    written: Callable[[str], Path], any_driver: str, warehouse: pyodbc.Connection, recorded: Path, sql: Sql
 ) -> None:
+    project = written(any_driver)
     done = dbt(project, "build")
     assert done.returncode == 0, done.stdout
     assert sql(warehouse, "SELECT id, name FROM mart.orders ORDER BY id")[-1] == [(1, "a"), (2, "b")]
-    assert refusals(recorded) == []
     sql(warehouse, "INSERT raw.orders VALUES (3, N'c', 2, NULL)")
     done = dbt(project, "run")
     assert done.returncode == 0, done.stdout
@@ -146,21 +148,16 @@ def test_an_incremental_model_with_its_tests_builds_on_an_existing_table(
     assert refusals(recorded) == []
 
 
-def test_a_drifted_column_fails_in_dbt_and_leaves_the_target(
-    project: Path, warehouse: pyodbc.Connection, sql: Sql
+def test_create_rename_and_drift_end_as_dbt_means_them(
+    written: Callable[[str], Path], driver: str, warehouse: pyodbc.Connection, recorded: Path, sql: Sql
 ) -> None:
-    sql(warehouse, "ALTER TABLE mart.orders ADD extra int NULL")
-    done = dbt(project, "run")
-    assert done.returncode == 1
-    assert sql(warehouse, "SELECT COUNT(*) AS n FROM mart.orders")[-1] == [(0,)]
-
-
-@pytest.mark.parametrize("case", ["absent", "full-refresh"])
-def test_create_and_rename_paths_work(
-    project: Path, warehouse: pyodbc.Connection, sql: Sql, case: str
-) -> None:
-    if case == "absent":
-        sql(warehouse, "DROP TABLE mart.orders")
-    done = dbt(project, "run", *(["--full-refresh"] if case == "full-refresh" else []))
-    assert done.returncode == 0, done.stdout
+    project = written(driver)
+    sql(warehouse, "DROP TABLE mart.orders")
+    for arguments in (("run",), ("run", "--full-refresh")):
+        done = dbt(project, *arguments)
+        assert done.returncode == 0, done.stdout
+        assert sql(warehouse, "SELECT id FROM mart.orders ORDER BY id")[-1] == [(1,), (2,)]
+    assert refusals(recorded) == []
+    sql(warehouse, "ALTER TABLE mart.orders ADD extra int NULL; INSERT raw.orders VALUES (3, N'c', 2, NULL)")
+    assert dbt(project, "run").returncode == 1
     assert sql(warehouse, "SELECT id FROM mart.orders ORDER BY id")[-1] == [(1,), (2,)]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 import subprocess
 import sys
+import tempfile
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -95,7 +98,7 @@ def keys_only() -> ExampleModel:
 
 
 @pytest.fixture(scope="session")
-def connection_string(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def connection_string() -> Iterator[str]:
     """The installer's connection to a real server by DPONE_MSSQL_DSN, or to the lab's endpoint."""
     given = os.environ.get("DPONE_MSSQL_DSN")
     if given:
@@ -105,7 +108,8 @@ def connection_string(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
         pytest.skip("no SQL Server: neither DPONE_MSSQL_DSN nor the lab is there")
     from dpone_lab.odbc import find_driver
 
-    folder = tmp_path_factory.mktemp("sqlserver")
+    # Not below pytest's own directory: under root, PostgreSQL runs as another user, who must get through to it.
+    folder = Path(tempfile.mkdtemp(prefix="dpone-mssql-"))
     password = secrets.token_hex(12)
     (folder / "password").write_text(password)
     command = [sys.executable, "-m", "dpone_lab.sqlserver", "--data", str(folder / "data")]
@@ -118,6 +122,7 @@ def connection_string(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
             f"UID=sa;PWD={password};Encrypt=no;TDS_Version=7.4"
         )
         endpoint.terminate()
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

@@ -88,7 +88,7 @@ class AttemptBinding(Document):
 
     def _rules(self) -> Iterator[Fault]:
         if self.dag_run_id != self.workflow_execution_id:
-            yield lax("execution-is-dag-run", "the execution id is the DagRun's run_id", "dag_run_id")
+            yield broken("execution-is-dag-run", "the execution id is the DagRun's run_id", "dag_run_id")
 
 
 class AttemptContinuationReceipt(Document):

@@ -101,7 +101,7 @@ class MutationClosure(Document):
         if self.status == "PROVEN":
             if self.unclassified_mutating_node_ids:
                 reason = "a proven closure has no unclassified node"
-                yield lax("proven-is-classified", reason, "unclassified_mutating_node_ids")
+                yield broken("proven-is-classified", reason, "unclassified_mutating_node_ids")
             for index, node in enumerate(self.selected_mutating_node_ids):
                 if not node.startswith("model."):
                     yield lax("models-mutate", "only models mutate", "selected_mutating_node_ids", index)
@@ -191,16 +191,17 @@ class ReadDependencyProof(Document):
         yield from sorted_set(edges, "dependency_edges")
         if len(edges) > self.max_edges:
             yield broken("edge-budget", "more edges than max_edges", "dependency_edges")
+        ends = {end for source, target, _ in edges for end in (source, target)}
+        if len(ends.union(self.base_relation_object_ids)) > self.max_nodes:
+            yield broken("node-budget", "more objects than max_nodes", "dependency_edges")
         if self.status == "PROVEN":
             yield from self._proven_rules()
 
     def _proven_rules(self) -> Iterator[Fault]:
         bases = set(self.base_relation_object_ids)
         if not bases:
-            yield lax("proven-has-bases", "nothing resolved is not a proof", "base_relation_object_ids")
+            yield broken("proven-has-bases", "nothing resolved is not a proof", "base_relation_object_ids")
         sources = {edge.from_object_id for edge in self.dependency_edges}
-        if len(bases | sources | {edge.to_object_id for edge in self.dependency_edges}) > self.max_nodes:
-            yield lax("node-budget", "more objects than max_nodes", "dependency_edges")
         for index, edge in enumerate(self.dependency_edges):
             at_end = edge.dependency_kind == "BASE_TABLE"
             if edge.from_object_id == edge.to_object_id:

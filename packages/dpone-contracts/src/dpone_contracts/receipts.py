@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from dpone_contracts.canonical import INT64_MAX, Path, digest_checked
 from dpone_contracts.closure import UNIQUE, Several, sorted_set
 from dpone_contracts.document import Document, Fault, Part, broken, lax
 from dpone_contracts.scalars import (
-    Count,
     CoverageDay,
     Epoch,
     Identifier,
@@ -196,6 +195,8 @@ class RouteLiveCertificationReceipt(Document):
         else:
             yield from _exact_fields(self, _ROUTE_OPTIONAL, _ROUTE_UNTESTED, "an unverified route")
         yield from _window_rules(self.effective_from, self.expires_at)
+        if self.tested_at and self.effective_from and instant(self.tested_at) > instant(self.effective_from):
+            yield broken("tested-before-effective", "effective before it was tested", "tested_at")
 
 
 class AssuranceSubject(Part):
@@ -326,6 +327,9 @@ class RuntimeAssuranceReceipt(Document):
         yield from _window_rules(self.effective_from, self.expires_at)
 
 
+_EXIT_CODE: Final[dict[str, Any]] = {"type": "integer", "minimum": 0, "maximum": INT64_MAX}
+
+
 class ContainerTermination(Part):
     """How one container of the attempt's pod ended; the exit code is absent when the node lost it."""
 
@@ -333,7 +337,11 @@ class ContainerTermination(Part):
     container_id: Identifier
     reason: Identifier
     finished_at: UtcMicros
-    exit_code: Annotated[Count | None, WhenPresent] = None
+    exit_code: Annotated[int | None, WhenPresent, WithJsonSchema(_EXIT_CODE)] = None
+
+    def _rules(self) -> Iterator[Fault]:
+        if self.exit_code is not None and self.exit_code < 0:
+            yield lax("exit-code", "an exit code is not negative", "exit_code")
 
 
 class TrustedAttemptTerminationReceipt(Document):
@@ -406,12 +414,12 @@ class TrustedAttemptTerminationReceipt(Document):
                 yield lax(
                     "success-exits-zero", "phase Succeeded and an exit code that is not 0", *at, "exit_code"
                 )
-        for name in ("name", "container_id"):
-            values = {getattr(container, name) for container in self.container_terminations}
-            if len(values) != len(self.container_terminations):
-                yield lax(
-                    "one-report-a-container", f"two containers share one {name}", "container_terminations"
-                )
+        containers = self.container_terminations
+        yield from sorted_set([container.name for container in containers], "container_terminations")
+        if len({container.container_id for container in containers}) != len(containers):
+            yield lax(
+                "one-report-a-container", "two containers share one container_id", "container_terminations"
+            )
 
 
 def operation_set_digest(operation_ids: Sequence[str]) -> str:

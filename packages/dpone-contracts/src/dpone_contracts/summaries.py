@@ -98,4 +98,6 @@ class DurableWorkflowSummary(Document):
         for index, publication in enumerate(self.publications):
             if publication.workflow_execution_binding_sha256 != self.workflow_execution_binding_sha256:
                 reason = "differs from the summary's"
-                yield lax("one-execution", reason, "publications", index, "workflow_execution_binding_sha256")
+                yield broken(
+                    "one-execution", reason, "publications", index, "workflow_execution_binding_sha256"
+                )

@@ -115,7 +115,7 @@ MARTS: tuple[Mart, ...] = (
             ("flight", "int NOT NULL", "Int32"),
             ("origin_id", "smallint NOT NULL", "Int16"),
             ("destination_id", "smallint NOT NULL", "Int16"),
-            ("tail_number", "nvarchar(10) COLLATE Latin1_General_100_BIN2 NULL", "Nullable(String)"),
+            ("tail_number", "nvarchar(10) NULL", "Nullable(String)"),
             ("scheduled_departure_local", "smallint NOT NULL", "Int16"),
             ("departure_delay_minutes", "smallint NULL", "Nullable(Int16)"),
             ("arrival_delay_minutes", "smallint NULL", "Nullable(Int16)"),

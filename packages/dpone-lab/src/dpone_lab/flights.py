@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 RAW_SCHEMA: Final = "raw"
 """The schema of the base tables in SQL Server."""
 
-_TEXT_COLLATION: Final = "Latin1_General_100_BIN2"
 _MAX_PARAMETERS: Final = 2_000
 """SQL Server admits 2,100 parameters a statement."""
 
@@ -110,7 +109,7 @@ def _of_days(table: pa.Table, days: Sequence[date]) -> pa.Table:
 
 
 def _text(length: int, *, required: bool = False) -> str:
-    return f"nvarchar({length}) COLLATE {_TEXT_COLLATION} {'NOT NULL' if required else 'NULL'}"
+    return f"nvarchar({length}) {'NOT NULL' if required else 'NULL'}"
 
 
 def _numbered(codes: pa.ChunkedArray) -> pa.Array:

@@ -34,11 +34,7 @@ def test_an_after_trigger_that_throws_undoes_the_statement_and_the_transaction(
     assert count(sql, table) == 1
 
 
-<<<<<<< HEAD
-def test_an_instead_of_trigger_replaces_the_change(sql, schema, table) -> None:
-=======
 def test_an_instead_of_trigger_replaces_the_change(sql: SqlClient, schema: str, table: str) -> None:
->>>>>>> wip/lab
     sql.run(
         f"CREATE TRIGGER {schema}.no ON {table} INSTEAD OF UPDATE, DELETE AS THROW 51201, N'CREATE_ONLY', 1"
     )
@@ -115,3 +111,30 @@ def test_a_database_trigger_runs_inside_the_definition_and_may_refuse_it(sql: Sq
         assert sql.one(epoch) == 2
     finally:
         sql.run(f"DROP TRIGGER {name} ON DATABASE")
+
+
+def test_permissions_and_renames_fire_database_triggers(sql: SqlClient, schema: str, table: str) -> None:
+    name = f"all_{schema}"
+    sql.run(f"CREATE TABLE {schema}.log (event nvarchar(128), object nvarchar(128), target nvarchar(128))")
+    value = "@e.value('(/EVENT_INSTANCE/{})[1]', 'nvarchar(128)')".format
+    sql.run(
+        f"CREATE TRIGGER {name} ON DATABASE FOR DDL_DATABASE_LEVEL_EVENTS AS BEGIN DECLARE @e xml = EVENTDATA(); "
+        f"INSERT {schema}.log VALUES ({value('EventType')}, {value('ObjectName')}, {value('TargetObjectName')}); END"
+    )
+    try:
+        sql.run(f"GRANT SELECT ON {table} TO public")
+        sql.run(f"CREATE INDEX ix ON {table} (id); DROP INDEX ix ON {table}")
+        sql.run(f"CREATE TRIGGER {schema}.tr ON {table} AFTER DELETE AS THROW 51000, N'x', 1")
+        sql.run(f"DROP TRIGGER {schema}.tr")
+        sql.run(f"EXEC sp_rename '{table}', 'u'")
+        found = sql.rows(f"SELECT event, object, target FROM {schema}.log")
+    finally:
+        sql.run(f"DROP TRIGGER {name} ON DATABASE")
+    assert found == [
+        ("GRANT_DATABASE", "t", None),
+        ("CREATE_INDEX", "ix", "t"),
+        ("DROP_INDEX", "ix", "t"),
+        ("CREATE_TRIGGER", "tr", "t"),
+        ("DROP_TRIGGER", "tr", "t"),
+        ("RENAME", "t", None),
+    ]

@@ -12,8 +12,15 @@ from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.activation_store import ActivationRecord, Checkpoint, ScopeHead, TargetHead
 from dpone_contracts.receipts import baseline_generation_id
 from dpone_mssql.batches import Statements
-from dpone_mssql.connection import Refused, Session, commit_serializable, read_consistently
-from dpone_mssql.control_schema import identity
+from dpone_mssql.connection import (
+    Refused,
+    SqlServerError,
+    before_commit,
+    commit_serializable,
+    read_committed,
+    read_consistently,
+)
+from dpone_mssql.control_schema import identity, require_store
 from dpone_mssql.documents import StoredDocuments, verified
 from dpone_mssql.heads import Heads
 from dpone_mssql.literals import digest_bytes, digest_text
@@ -39,9 +46,11 @@ class MssqlActivationStore:
         self._heads = Heads(names)
 
     def identity(self) -> StoreIdentity:
-        """Read who the store is; raises DponeError for none or another version."""
-        with Session(self._config) as session:
-            return identity(session, self._names)
+        """Read who the store is; raises DponeError for none, another version, or one that can't be reached."""
+        try:
+            return read_committed(self._config, lambda session: identity(session, self._names))
+        except SqlServerError as error:
+            raise DponeError.because(before_commit(error)) from None
 
     def adopt_baseline(
         self, receipt: BaselineAdoptionReceipt, scope_family_id: str
@@ -171,16 +180,16 @@ class MssqlActivationStore:
 
     def _require_deployment(self, tx: Transaction, deployment_id: str, release_id: str) -> None:
         """Find or create the deployment; refuses a second release or store under it."""
-        store = identity(tx, self._names)
+        store_id = require_store(tx, self._names)
         found = tx.one(self._sql["deployment"], digest_bytes(deployment_id))
         if found is None:
             tx.write(
                 self._sql["insert_deployment"],
                 digest_bytes(deployment_id),
                 digest_bytes(release_id),
-                store.store_id,
+                store_id,
             )
-        elif (digest_text(found[0]), str(found[1])) != (release_id, store.store_id):
+        elif (digest_text(found[0]), str(found[1])) != (release_id, store_id):
             raise Refused(
                 Reason(
                     "DPONE_DEPLOYMENT_CONFLICT",

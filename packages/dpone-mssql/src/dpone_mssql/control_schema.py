@@ -114,15 +114,29 @@ def install(config: SqlServerConfig, names: ControlNames) -> EffectResult[StoreI
 
 def identity(tx: Session | Transaction, names: ControlNames) -> StoreIdentity:
     """Read who the store is; raises DponeError where there is none, or one of an older or newer version."""
+    store_id = require_store(tx, names)
+    server, database = tx.rows("SELECT CONVERT(nvarchar(128), SERVERPROPERTY('ServerName')), DB_NAME();")[0]
+    return StoreIdentity(
+        store_id=store_id,
+        schema_version=SCHEMA_VERSION,
+        server=str(server),
+        database=str(database),
+        recovery_fork=recovery_fork(tx),
+        disposable_marker=_marker(tx),
+    )
+
+
+def require_store(tx: Session | Transaction, names: ControlNames) -> str:
+    """Return the id of a store of this version; raises DponeError for none, an older or a newer one."""
+    absent = DponeError("DPONE_CONTROL_SCHEMA_ABSENT", f"schema {names.control} has no store here", {})
     if not _installed(tx, names):
-        raise DponeError("DPONE_CONTROL_SCHEMA_ABSENT", f"schema {names.control} has no store here", {})
+        raise absent
     found = tx.rows(
-        f"SELECT s.[store_id], s.[schema_version], CONVERT(nvarchar(128), SERVERPROPERTY('ServerName')), DB_NAME() "
-        f"FROM {names.schema}.[store] AS s WHERE s.[id] = 1;"
+        f"SELECT s.[store_id], s.[schema_version] FROM {names.schema}.[store] AS s WHERE s.[id] = 1;"
     )
     if len(found) != 1:
-        raise DponeError("DPONE_CONTROL_SCHEMA_ABSENT", f"schema {names.control} has no store here", {})
-    store_id, version, server, database = found[0]
+        raise absent
+    store_id, version = found[0]
     if version != SCHEMA_VERSION:
         age = "older" if version < SCHEMA_VERSION else "newer"
         raise DponeError(
@@ -130,14 +144,7 @@ def identity(tx: Session | Transaction, names: ControlNames) -> StoreIdentity:
             f"the store is of {age} version {version}, this release reads version {SCHEMA_VERSION}",
             {"store_id": str(store_id), "schema_version": str(version)},
         )
-    return StoreIdentity(
-        store_id=str(store_id),
-        schema_version=int(version),
-        server=str(server),
-        database=str(database),
-        recovery_fork=recovery_fork(tx),
-        disposable_marker=_marker(tx),
-    )
+    return str(store_id)
 
 
 def recovery_fork(tx: Session | Transaction) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.scope_mutation import SessionEvidence
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import LOCK_TIMEOUT, SqlServerError, read_consistently
@@ -12,7 +13,6 @@ from dpone_mssql.literals import digest_bytes, quote_name
 from dpone_mssql.names import operation_lock
 
 if TYPE_CHECKING:
-    from dpone_contracts.errors import DponeError
     from dpone_contracts.ports.refresh_state import AdmittedOperation
     from dpone_mssql.connection import SqlServerConfig, Transaction
     from dpone_mssql.control_schema import ControlNames
@@ -64,7 +64,12 @@ def quiescence_of(
             held = 0
         return Activity(seen.sessions, seen.lock_free and held == 1)
 
-    seen = read_consistently(config, observe)
+    try:
+        seen = read_consistently(config, observe)
+    except DponeError as error:
+        if not unreadable(error):
+            raise
+        return None
     return None if seen.sessions is None else (seen.sessions, seen.lock_free)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 if TYPE_CHECKING:
     import psycopg
@@ -21,6 +22,9 @@ _LOCKS = (
     "INSERT INTO _lab.locks (session_id, resource_type, schema_name, resource_name, resource_description,"
     " request_mode, request_status, request_owner_type) VALUES (" + ", ".join(["%s"] * 8) + ")"
 )
+
+
+_WELL_KNOWN_PRINCIPALS = {"public": "0", "dbo": "1"}
 
 
 def publish(shared: Shared) -> None:
@@ -76,7 +80,8 @@ def _lock_row(lock: LockRow) -> tuple[Any, ...]:
     description = ""
     if kind == "APPLICATION":
         principal, resource = name
-        description = f"{principal}:[{resource[:32]}]:({abs(hash(resource)) & 0xFFFFFFFF:08x})"
+        holder = _WELL_KNOWN_PRINCIPALS.get(principal, principal)
+        description = f"{holder}:[{resource[:32]}]:({crc32(resource.encode()):08x})"
     return (
         lock.owner.session,
         kind,

@@ -1,8 +1,7 @@
-"""What an error ends in SQL Server: a statement, a scope, a batch, or the transaction too; and small session rules."""
+"""What an error ends in SQL Server: a statement, a scope, a batch, or the transaction too."""
 
 from __future__ import annotations
 
-import re
 from enum import Enum, auto
 
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError
@@ -49,22 +48,6 @@ _COMPILE_ERRORS = frozenset(
 _ROLLING_BACK = frozenset(
     {Number.DATE_CONVERSION_FAILED, 242, Number.CONVERSION_FAILED, 8114, 8169, Number.DEADLOCK_VICTIM}
 )
-_DELAY = re.compile(r"^\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?\s*$")
-_DEFAULTS = {
-    "ROWCOUNT": {"0"},
-    "TEXTSIZE": {"-1", "2147483647", "0"},
-    "LANGUAGE": {"US_ENGLISH", "ENGLISH"},
-    "DATEFORMAT": {"MDY"},
-    "DATEFIRST": {"7"},
-    "DEADLOCK_PRIORITY": {"NORMAL", "0"},
-    "ANSI_NULL_DFLT_OFF": {"OFF"},
-    "CURSOR_CLOSE_ON_COMMIT": {"OFF"},
-    "NUMERIC_ROUNDABORT": {"OFF"},
-    "FMTONLY": {"OFF"},
-    "NO_BROWSETABLE": {"ON", "OFF"},
-    "NOEXEC": {"OFF"},
-    "PARSEONLY": {"OFF"},
-}
 
 
 def is_compile_error(error: SqlServerError) -> bool:
@@ -83,19 +66,3 @@ def of_error(error: SqlServerError, *, xact_abort: bool) -> ScopeEnd:
     if isinstance(error, ThrownError) or error.number == Number.DOOMED_TRANSACTION:
         return ScopeEnd.BATCH
     return ScopeEnd.STATEMENT
-
-
-def option_is_default(option: str, value: str) -> bool:
-    """Tell whether SET would leave an option, that the lab doesn't vary, as it is."""
-    return value.strip("'").upper() in _DEFAULTS.get(option, ())
-
-
-def delay_seconds(text: str | None) -> float:
-    """Return the seconds of WAITFOR DELAY's `hh:mm[:ss[.fff]]`; 148 when it is none."""
-    match = _DELAY.match(text or "")
-    if match is None:
-        raise SqlServerError(148, f"Incorrect time syntax in time string '{text}' used with WAITFOR.")
-    hours, minutes, seconds, fraction = match.groups()
-    return (
-        int(hours) * 3600 + int(minutes) * 60 + int(seconds or 0) + int((fraction or "").ljust(3, "0")) / 1000
-    )

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, assert_never
 
-from dpone_lab.sqlserver import consequences, parameters
+from dpone_lab.sqlserver import consequences, directives, local_calls
 from dpone_lab.sqlserver.consequences import ScopeEnd
+from dpone_lab.sqlserver.frames import (
+    BreakLoop,
+    Caught,
+    ContinueLoop,
+    EndBatch,
+    EndScope,
+    Frame,
+    RaisedError,
+    ReturnFromScope,
+)
 from dpone_lab.sqlserver.language.batches import parse_batch
 from dpone_lab.sqlserver.language.definitions import (
     AlterRole,
@@ -23,10 +32,9 @@ from dpone_lab.sqlserver.language.definitions import (
     SwitchTriggers,
     TruncateTable,
 )
-from dpone_lab.sqlserver.language.errors import Number, SqlServerError, syntax_near, unsupported
-from dpone_lab.sqlserver.language.expressions import Delete, Insert, Literal, Query, Update, Variable
+from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
+from dpone_lab.sqlserver.language.expressions import Delete, Insert, Query, Update
 from dpone_lab.sqlserver.language.syntax import (
-    Argument,
     Batch,
     Begin,
     Block,
@@ -51,92 +59,25 @@ from dpone_lab.sqlserver.language.syntax import (
     WaitForDelay,
     While,
 )
-from dpone_lab.sqlserver.language.types import INT, SqlType
+from dpone_lab.sqlserver.language.types import INT, MAX, SqlType
 from dpone_lab.sqlserver.statements import Statements
 from dpone_lab.sqlserver.transactions import AttentionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from dpone_lab.sqlserver.catalog import DatabaseTrigger
-    from dpone_lab.sqlserver.language.definitions import Definition
     from dpone_lab.sqlserver.language.expressions import Expression
     from dpone_lab.sqlserver.language.syntax import Statement
+    from dpone_lab.sqlserver.language.translate_definitions import TranslatedDefinition
     from dpone_lab.sqlserver.procedure_call import ProcedureArgument, ProcedureOutcome
     from dpone_lab.sqlserver.session import Session
     from dpone_lab.sqlserver.wire.response import Response
 
 _BEGIN_COMMAND, _COMMIT_COMMAND, _ROLLBACK_COMMAND = 0xD4, 0xD5, 0xD2
-_EXECUTE_COMMAND = 0xE0
 _DEEPEST_NESTING = 32
-_IGNORED_OPTIONS = frozenset(
-    {
-        "ANSI_DEFAULTS",
-        "ANSI_NULLS",
-        "ANSI_NULL_DFLT_ON",
-        "ANSI_PADDING",
-        "ANSI_WARNINGS",
-        "ARITHABORT",
-        "CONCAT_NULL_YIELDS_NULL",
-        "QUOTED_IDENTIFIER",
-    }
-)
-
-
-@dataclass(slots=True)
-class Frame:
-    """One scope of variables: a batch, or the text of EXEC, sp_executesql or a prepared statement."""
-
-    depth: int
-    types: dict[str, SqlType] = field(default_factory=dict)
-    values: dict[str, Any] = field(default_factory=dict)
-    tries: int = 0
-    temporary_tables: list[str] = field(default_factory=list)
-
-    def declare(self, variables: Mapping[str, SqlType]) -> None:
-        """Make the variables of a batch known: DECLARE counts wherever it stands, executed or not."""
-        for name, sql_type in variables.items():
-            self.types[name] = sql_type
-            self.values.setdefault(name, None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Caught:
-    """What ERROR_NUMBER() and its sisters tell inside CATCH."""
-
-    error: SqlServerError
-    line: int
-
-
-class _RaisedError(Exception):
-    """An error on its way to the CATCH that takes it; `depth` is the scope that can't catch a compile error."""
-
-    def __init__(self, caught: _Caught, *, uncatchable_at: int | None) -> None:
-        super().__init__(caught.error.message)
-        self.caught = caught
-        self.uncatchable_at = uncatchable_at
-
-
-class _BreakLoop(Exception):  # noqa: N818 - control flow
-    pass
-
-
-class _ContinueLoop(Exception):  # noqa: N818 - control flow
-    pass
-
-
-class _ReturnFromScope(Exception):  # noqa: N818 - control flow
-    def __init__(self, value: int) -> None:
-        super().__init__(value)
-        self.value = value
-
-
-class _EndScope(Exception):  # noqa: N818 - control flow
-    """The rest of this scope isn't executed; the caller of the scope goes on."""
-
-
-class _EndBatch(Exception):  # noqa: N818 - control flow
-    """Nothing more of the whole batch is executed."""
+_MESSAGE = SqlType("nvarchar", length=4000)
+_LONG_TEXT = SqlType("nvarchar", length=MAX)
 
 
 class Interpreter:
@@ -146,7 +87,7 @@ class Interpreter:
         self.session = session
         self.response = response
         self._frames: list[Frame] = []
-        self._caught: list[_Caught] = []
+        self._caught: list[Caught] = []
         self._statements = Statements(session, response, self.value)
 
     @property
@@ -168,7 +109,7 @@ class Interpreter:
         self._frames.append(frame)
         try:
             self._run_all(batch.statements)
-        except (_EndBatch, _EndScope, _ReturnFromScope):
+        except (EndBatch, EndScope, ReturnFromScope):
             pass
         finally:
             self._frames.pop()
@@ -200,7 +141,7 @@ class Interpreter:
 
         try:
             self._attempt(call, 1)
-        except (_EndBatch, _EndScope):
+        except (EndBatch, EndScope):
             pass
         finally:
             self._frames.pop()
@@ -225,9 +166,9 @@ class Interpreter:
                 frame.declare(batch.variables)
                 with self.response.procedure():
                     self._run_all(batch.statements)
-        except _ReturnFromScope as end:
-            status = end.value
-        except _EndScope:
+        except ReturnFromScope as end:
+            status = end.status
+        except EndScope:
             status = 1
         finally:
             self._frames.pop()
@@ -285,6 +226,7 @@ class Interpreter:
         def decide() -> None:
             nonlocal holds
             holds = self._statements.holds(statement.condition, self._frame.types)
+            self.session.row_count = 0
 
         self._attempt(decide, line)
         if holds:
@@ -307,9 +249,9 @@ class Interpreter:
                 return
             try:
                 self._run(statement.body, line)
-            except _BreakLoop:
+            except BreakLoop:
                 return
-            except _ContinueLoop:
+            except ContinueLoop:
                 continue
 
     def _run_try(self, statement: TryCatch) -> None:
@@ -317,7 +259,7 @@ class Interpreter:
         frame.tries += 1
         try:
             self._run_all(statement.body)
-        except _RaisedError as raised:
+        except RaisedError as raised:
             if raised.uncatchable_at == frame.depth:
                 raise
             caught = raised.caught
@@ -359,43 +301,55 @@ class Interpreter:
                     initial = variable.initial
                     if initial is not None:
                         frame.values[variable.name] = self._evaluate(initial, variable.type)
+                        self.session.row_count = 1
             case SetVariable():
                 frame.values[statement.name] = self._evaluate(statement.value, frame.types[statement.name])
+                self.session.row_count = 1
             case SetOption():
-                self._set_option(statement.option, statement.value)
+                directives.set_option(self.session, statement.option, statement.value)
+                self._done()
             case Print():
-                text = self._evaluate(statement.value, SqlType("nvarchar", length=4000))
+                text = self._evaluate(statement.value, _MESSAGE)
                 self.response.information(0, " " if text is None else text)
+                self.session.row_count = 0
+            case Throw(None):
+                raise directives.rethrown(self._caught[-1] if self._caught else None)
             case Throw():
-                self._throw(statement)
+                raise directives.thrown(
+                    self._optional(statement.number, INT),
+                    self._optional(statement.message, _MESSAGE),
+                    self._optional(statement.state, INT),
+                )
             case Return():
-                value = 0 if statement.value is None else self._evaluate(statement.value, INT)
-                raise _ReturnFromScope(value or 0)
+                raise ReturnFromScope(self._optional(statement.value, INT) or 0)
             case Break():
-                raise _BreakLoop
+                raise BreakLoop
             case Continue():
-                raise _ContinueLoop
+                raise ContinueLoop
             case Begin():
                 transaction.begin_implicitly()
                 transaction.begin(statement.name)
-                self.response.statement_done(_BEGIN_COMMAND, None)
+                self._done(_BEGIN_COMMAND)
             case Commit():
                 transaction.commit()
-                self.response.statement_done(_COMMIT_COMMAND, None)
+                self._done(_COMMIT_COMMAND)
             case Rollback():
                 transaction.rollback(statement.name)
-                self.response.statement_done(_ROLLBACK_COMMAND, None)
+                self._done(_ROLLBACK_COMMAND)
             case Save():
                 transaction.save(statement.name)
             case Use():
-                self._use(statement.database)
+                directives.use(self.session, self.response, statement.database)
+                self._done()
             case WaitForDelay():
-                self._wait(statement.delay)
+                if self.session.attention.wait(
+                    directives.delay_seconds(self._evaluate(statement.delay, _MESSAGE))
+                ):
+                    raise AttentionError
             case ExecuteString():
-                text = self._evaluate(statement.text, SqlType("nvarchar", length=-1))
-                self.execute_text(text or "", {}, {})
+                self.execute_text(self._evaluate(statement.text, _LONG_TEXT) or "", {}, {})
             case Execute():
-                self._execute(statement)
+                local_calls.execute(statement, frame, self._statements, self.execute_text)
             case InsertExecute():
                 raise unsupported("INSERT EXEC")
             case Located() | Block() | If() | While() | TryCatch():
@@ -410,6 +364,14 @@ class Interpreter:
     def _evaluate(self, expression: Expression, target: SqlType | None) -> Any:
         return self._statements.evaluate(expression, self._frame.types, target)
 
+    def _optional(self, expression: Expression | None, target: SqlType) -> Any:
+        return None if expression is None else self._evaluate(expression, target)
+
+    def _done(self, command: int = 0) -> None:
+        """End a statement that leaves no rows behind and @@ROWCOUNT at 0."""
+        self.session.row_count = 0
+        self.response.statement_done(command, None)
+
     def value(self, name: str) -> Any:
         """Return the value of a variable, an ERROR_ function, or a value of the session."""
         if name.startswith("@") and not name.startswith("@@"):
@@ -417,22 +379,10 @@ class Interpreter:
         if name == "@@nestlevel":
             return len(self._frames) - 1
         if name.startswith("error_"):
-            return self._error_value(name)
+            return self._caught[-1].value(name) if self._caught else None
         return self.session.value(name)
 
-    def _error_value(self, name: str) -> Any:
-        if not self._caught:
-            return None
-        caught = self._caught[-1]
-        return {
-            "error_number()": caught.error.number,
-            "error_message()": caught.error.message,
-            "error_severity()": caught.error.severity,
-            "error_state()": caught.error.state,
-            "error_line()": caught.line,
-        }.get(name)
-
-    def _define(self, node: Definition) -> None:
+    def _define(self, node: TranslatedDefinition) -> None:
         """Run a definition and the database triggers that it fires, as one statement."""
         frame, transaction = self._frame, self.session.transaction
         alone = transaction.count == 0 and not transaction.settings.implicit_transactions
@@ -456,72 +406,11 @@ class Interpreter:
         try:
             with self.response.procedure(), self.session.acting_as(trigger.run_as):
                 self._run_all(trigger.body)
-        except _ReturnFromScope:
+        except ReturnFromScope:
             pass
         finally:
             self.session.transaction.settings = settings
             self._frames.pop()
-
-    def _set_option(self, option: str, value: str) -> None:
-        settings = self.session.transaction.settings
-        match option:
-            case "XACT_ABORT":
-                settings.xact_abort = value == "ON"
-            case "NOCOUNT":
-                settings.nocount = value == "ON"
-            case "IMPLICIT_TRANSACTIONS":
-                settings.implicit_transactions = value == "ON"
-            case "LOCK_TIMEOUT":
-                settings.lock_timeout_ms = None if int(value) < 0 else int(value)
-            case "TRANSACTION ISOLATION LEVEL":
-                self.session.transaction.set_isolation(value)
-            case "CONTEXT_INFO":
-                raw = bytes.fromhex(value.removeprefix("0x"))
-                self.session.facts.context_info = raw[:128].ljust(128, b"\0")
-            case _ if option in _IGNORED_OPTIONS and value == "ON":
-                pass
-            case _ if not consequences.option_is_default(option, value):
-                raise unsupported(f"SET {option} {value}")
-            case _:
-                pass
-        self.response.statement_done(0, None)
-
-    def _throw(self, statement: Throw) -> None:
-        if statement.number is None:
-            if not self._caught:
-                raise SqlServerError(
-                    Number.THROW_OUTSIDE_CATCH,
-                    "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW "
-                    "statement inside a CATCH block, or add error parameters to the THROW statement.",
-                )
-            again = self._caught[-1].error
-            raise consequences.ThrownError(
-                again.number, again.message, severity=again.severity, state=again.state
-            )
-        if statement.message is None or statement.state is None:
-            raise syntax_near("THROW")
-        number = self._evaluate(statement.number, INT)
-        message = self._evaluate(statement.message, SqlType("nvarchar", length=2048))
-        state = self._evaluate(statement.state, INT)
-        if number is None or number < Number.USER_DEFINED_MINIMUM:
-            raise SqlServerError(
-                35100, f"Error number {number} in the THROW statement is outside the valid range."
-            )
-        raise consequences.ThrownError(number, message or "", severity=16, state=(state or 0) & 0xFF)
-
-    def _use(self, database: str) -> None:
-        if database.lower() != self.session.shared.database.lower():
-            raise SqlServerError(
-                Number.DATABASE_MISSING,
-                f"Database '{database}' does not exist. Make sure that the name is entered correctly.",
-            )
-        self.response.database(self.session.shared.database)
-        self.response.statement_done(0, None)
-
-    def _wait(self, delay: Expression) -> None:
-        seconds = consequences.delay_seconds(self._evaluate(delay, SqlType("nvarchar", length=100)))
-        if self.session.attention.wait(seconds):
-            raise AttentionError
 
     def convert(self, value: Any, source: SqlType, target: SqlType) -> Any:
         """Convert a value as an assignment does."""
@@ -532,55 +421,6 @@ class Interpreter:
     ) -> ProcedureOutcome:
         """Run a system procedure and send its result sets."""
         return self._statements.procedure(schema, name, arguments)
-
-    # --- procedures -----------------------------------------------------------------------------------------------
-
-    def _execute(self, statement: Execute) -> None:
-        name = statement.procedure.name.lower()
-        arguments = [self._argument(argument) for argument in statement.arguments]
-        if name == "sp_executesql":
-            status = self._execute_sql(arguments, statement.arguments)
-        else:
-            outcome = self._statements.procedure(
-                statement.procedure.schema, name, [parameters.to_argument(each) for each in arguments]
-            )
-            status = outcome.status
-            self._take_outputs(statement.arguments, outcome)
-            self.response.statement_done(_EXECUTE_COMMAND, None)
-        if statement.result is not None:
-            self._frame.values[statement.result] = status
-
-    def _argument(self, argument: Argument) -> parameters.Given:
-        value = argument.value
-        if isinstance(value, Literal) and value.kind == "default":
-            return parameters.Given(argument.name, None, None, argument.is_output)
-        if isinstance(value, Variable) and value.name in self._frame.types:
-            return parameters.Given(
-                argument.name, self._frame.types[value.name], self.value(value.name), argument.is_output
-            )
-        sql_type, result = self._statements.evaluate_typed(value, self._frame.types)
-        return parameters.Given(argument.name, sql_type, result, argument.is_output)
-
-    def _execute_sql(self, given: list[parameters.Given], arguments: tuple[Argument, ...]) -> int:
-        bound = parameters.bind(given, self._statements.convert)
-        status = self.execute_text(bound.text, bound.types, bound.values)
-        for name, position in bound.sources.items():
-            argument = arguments[position]
-            if argument.is_output and isinstance(argument.value, Variable):
-                target = argument.value.name
-                self._frame.values[target] = self._statements.convert(
-                    bound.values[name], bound.types[name], self._frame.types[target]
-                )
-        return status
-
-    def _take_outputs(self, arguments: tuple[Argument, ...], outcome: ProcedureOutcome) -> None:
-        for argument in arguments:
-            given = outcome.outputs.get((argument.name or "").lower())
-            if argument.is_output and isinstance(argument.value, Variable) and given is not None:
-                target = argument.value.name
-                self._frame.values[target] = self._statements.convert(
-                    given[1], given[0], self._frame.types[target]
-                )
 
     # --- errors ---------------------------------------------------------------------------------------------------
 
@@ -603,21 +443,21 @@ class Interpreter:
         if any(frame.tries and not (compile_error and frame is self._frame) for frame in self._frames):
             if end is ScopeEnd.BATCH_AND_TRANSACTION and transaction.count:
                 transaction.doom()
-            raise _RaisedError(
-                _Caught(error, line), uncatchable_at=self._frame.depth if compile_error else None
+            raise RaisedError(
+                Caught(error, line), uncatchable_at=self._frame.depth if compile_error else None
             ) from error
         self._report(error, line)
         match end:
             case ScopeEnd.STATEMENT:
                 return
             case ScopeEnd.SCOPE:
-                raise _EndScope from error
+                raise EndScope from error
             case ScopeEnd.BATCH:
-                raise _EndBatch from error
+                raise EndBatch from error
             case ScopeEnd.BATCH_AND_TRANSACTION:
                 if transaction.count:
                     transaction.abandon()
-                raise _EndBatch from error
+                raise EndBatch from error
             case _:
                 assert_never(end)
 

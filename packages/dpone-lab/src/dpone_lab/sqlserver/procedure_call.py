@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import psycopg
 
     from dpone_lab.sqlserver.catalog import Principal
-    from dpone_lab.sqlserver.language.translation import Catalog, ResultColumn
+    from dpone_lab.sqlserver.language.translation import Catalog, DefinitionEvent, ResultColumn
     from dpone_lab.sqlserver.language.types import SqlType
 
 
@@ -36,11 +36,15 @@ class ProcedureResult:
 
 @dataclass(frozen=True, slots=True)
 class ProcedureOutcome:
-    """What a procedure gave back: return status, values of output arguments by lower-case name, result sets."""
+    """What a procedure gave back: return status, values of output arguments by lower-case name, result sets.
+
+    ``event`` is the definition that it was, for DDL triggers.
+    """
 
     status: int = 0
     outputs: Mapping[str, tuple[SqlType, Any]] = field(default_factory=dict)
     results: tuple[ProcedureResult, ...] = ()
+    event: DefinitionEvent | None = None
 
 
 class ProcedureSession(Protocol):

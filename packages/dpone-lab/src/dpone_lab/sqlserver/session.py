@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -68,6 +69,7 @@ class Session:
         self.response: Response | None = None
         self.attention = threading.Event()
         self.defined = False
+        self._application_locks: Counter[tuple[Owner, Resource]] = Counter()
 
     @property
     def session_id(self) -> int:
@@ -105,6 +107,7 @@ class Session:
         if not keep_transaction:
             self.transaction.abandon()
         self.shared.locks.release(self.session_owner)
+        self._application_locks.clear()
         self.transaction.settings = Settings()
         self.row_count = 0
         self.last_error = 0
@@ -151,6 +154,10 @@ class Session:
             self.facts.transaction_id, self.facts.transaction_begin = identity, now()
         else:
             self.facts.transaction_id = self.facts.transaction_begin = None
+            for holder, key in [
+                each for each in self._application_locks if each[0] == self.transaction.owner
+            ]:
+                del self._application_locks[holder, key]
             if self.defined:
                 self.defined = False
                 self.catalog.forget()
@@ -216,23 +223,25 @@ class Session:
         if timeout_ms is None:
             timeout_ms = self.transaction.settings.lock_timeout_ms
         wait = None if timeout_ms is None or timeout_ms < 0 else timeout_ms
+        key = Resource("APPLICATION", (principal, resource))
+        holder = self._owner(owner)
         try:
-            waited = self.transaction.acquire(
-                Resource("APPLICATION", (principal, resource)),
-                _APPLICATION_MODES[mode],
-                self._owner(owner),
-                wait,
-            )
+            waited = self.transaction.acquire(key, _APPLICATION_MODES[mode], holder, wait)
         except SqlServerError as error:
             return -3 if error.number == Number.DEADLOCK_VICTIM else -1
+        self._application_locks[holder, key] += 1
         return int(waited)
 
     def application_unlock(self, resource: str, owner: str, principal: str) -> int:
-        """Release an application lock; -999 when this owner doesn't hold it."""
+        """Release an application lock once, as often as it was taken; -999 when this owner doesn't hold it."""
         key = Resource("APPLICATION", (principal, resource))
-        if self.shared.locks.held(self._owner(owner), key) is None:
+        holder = self._owner(owner)
+        if self.shared.locks.held(holder, key) is None:
             return -999
-        self.shared.locks.restore(self._owner(owner), key, None)
+        self._application_locks[holder, key] -= 1
+        if self._application_locks[holder, key] <= 0:
+            del self._application_locks[holder, key]
+            self.shared.locks.restore(holder, key, None)
         return 0
 
     def application_mode(self, resource: str, owner: str, principal: str) -> str:

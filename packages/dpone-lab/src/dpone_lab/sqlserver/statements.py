@@ -10,7 +10,12 @@ from dpone_lab.sqlserver import activity
 from dpone_lab.sqlserver.catalog import check_permission, database_triggers, define, defined, run_procedure
 from dpone_lab.sqlserver.language.definitions import CreateTable
 from dpone_lab.sqlserver.language.expressions import Delete, Insert, Query, Select, Update, Variable
-from dpone_lab.sqlserver.language.translate import translate, translate_condition, translate_expression
+from dpone_lab.sqlserver.language.translate import (
+    Translatable,
+    translate,
+    translate_condition,
+    translate_expression,
+)
 from dpone_lab.sqlserver.language.translation import Kind, Scope
 from dpone_lab.sqlserver.parameters import fits
 from dpone_lab.sqlserver.wire.values import WireColumn, column_metadata, rows_encoder
@@ -40,6 +45,7 @@ _COMMANDS = {
 }
 _READING = frozenset({Kind.SELECT, Kind.ASSIGN, Kind.EXPRESSION})
 _ADMINISTRATION_COMMAND = 0xC6
+_EXECUTE_COMMAND = 0xE0
 # What reads the tables that `activity.py` fills.
 _ACTIVITY_WORDS = ("dm_", "applock_mode")
 
@@ -83,7 +89,7 @@ class Statements:
 
     def run(
         self,
-        node: Query | Insert | Update | Delete | Definition,
+        node: Translatable,
         types: Mapping[str, SqlType],
         values: dict[str, Any],
         temporary: list[str] | None,
@@ -106,9 +112,7 @@ class Statements:
         if made is not None and temporary is not None:
             temporary.append(made)
 
-    def _carry_out(
-        self, node: Query | Insert | Update | Delete | Definition, plan: Translation, values: dict[str, Any]
-    ) -> None:
+    def _carry_out(self, node: Translatable, plan: Translation, values: dict[str, Any]) -> None:
         session = self._session
         self._set_up(plan)
         arguments = [self._value_of(name) for name in plan.parameters]
@@ -123,8 +127,7 @@ class Statements:
             count = max(session.backend.run(plan.sql, arguments).rowcount, 0)
         if plan.kind in (Kind.DEFINITION, Kind.SELECT_INTO):
             self._defined(node, plan)
-        if plan.counted:
-            session.row_count = count
+        session.row_count = count if plan.counted else 0
         counts = plan.counted and not session.transaction.settings.nocount
         self._response.statement_done(_COMMANDS[plan.kind], count if counts else None)
 
@@ -135,7 +138,7 @@ class Statements:
         for sql in plan.prelude:
             self._session.backend.script(sql)
 
-    def _defined(self, node: Query | Insert | Update | Delete | Definition, plan: Translation) -> None:
+    def _defined(self, node: Translatable, plan: Translation) -> None:
         session = self._session
         if not isinstance(node, Query | Insert | Update | Delete):
             defined(session.connection, session.principal, node, plan)
@@ -281,6 +284,10 @@ class Statements:
             with self._response.procedure():
                 self._response.statement_done(_COMMANDS[Kind.SELECT], len(result.rows))
         return outcome
+
+    def executed(self) -> None:
+        """End the call of a system procedure."""
+        self._response.statement_done(_EXECUTE_COMMAND, None)
 
     def drop_temporary(self, names: Iterable[str]) -> None:
         """Drop the temporary tables that an inner scope made."""

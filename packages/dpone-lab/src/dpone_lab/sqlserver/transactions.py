@@ -309,6 +309,15 @@ class Transaction:
                     short.append((resource, before))
         return waited
 
+    def _skips(self, request: LockRequest) -> bool:
+        """Tell whether row versioning spares a reader this lock; READCOMMITTEDLOCK asks for it all the same."""
+        return (
+            self._row_versioning
+            and request.mode == "S"
+            and request.resource[0] != "#catalog"
+            and not getattr(request, "always", False)
+        )
+
     def _give_back(self, short: list[tuple[Resource, Mode | None]]) -> None:
         for resource, before in reversed(short):
             self._locks.restore(self._owner, resource, before)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import count
+from secrets import token_hex
 from typing import TYPE_CHECKING, TypeVar
 
+from dpone_contracts.bindings import AttemptContinuationReceipt
 from dpone_contracts.descriptors import ActivationReceipt
 from dpone_contracts.effects import Applied
 from dpone_contracts.ports.activation_store import ActivationRecord
 from dpone_contracts.ports.refresh_state import AllocationAmounts, WorkerIdentity
+from dpone_contracts.receipts import TrustedAttemptTerminationReceipt
 from dpone_contracts.relations import SqlRelation
 from dpone_contracts.testing.plan_example import Example, ExampleModel, example_bundle, made_up
 from dpone_mssql.activation import MssqlActivationStore
 from dpone_mssql.catalog import MssqlDdlFreeze
 from dpone_mssql.connection import Session
-from dpone_mssql.literals import local_name
+from dpone_mssql.literals import binary, digest_text, local_name
 from dpone_mssql.scope_mutation import MssqlScopeMutation
 from dpone_mssql.state import MssqlRefreshState
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from dpone_mssql.control_schema import ControlNames
 
 POD = "cf66ab73-a0ba-441d-9199-3a434e3852a3"
-_NUMBERS = count(1)
+NEXT_POD = "64a4c26e-8769-4759-9d9d-2ba78255c9a1"
 T = TypeVar("T")
 
 
@@ -150,6 +152,69 @@ class Refreshed:
             session.rows("IF @@TRANCOUNT > 0 COMMIT TRANSACTION;" if commit else "ROLLBACK TRANSACTION;")
         self.sql(f"DROP TABLE IF EXISTS {self.temp};")
 
+    def continuation(
+        self, admitted: AdmittedOperation
+    ) -> tuple[AttemptContinuationReceipt, TrustedAttemptTerminationReceipt]:
+        """Write what hands a built operation to the next try."""
+        attempt = admitted.attempt
+        built = self.sql(
+            "SELECT r.[receipt_sha256] FROM [dpone_control].[build_receipts] AS r "
+            f"WHERE r.[operation_id] = {binary(attempt.operation_id)};"
+        )[0][0]
+        termination = TrustedAttemptTerminationReceipt.build(
+            attempt_binding_sha256=attempt.digest,
+            cluster_id="cluster",
+            container_terminations=[
+                {
+                    "container_id": "containerd://1",
+                    "exit_code": 137,
+                    "finished_at": "2026-08-09T02:00:00.000000Z",
+                    "name": "base",
+                    "reason": "Error",
+                }
+            ],
+            dag_id="dag",
+            map_index=-1,
+            namespace="jobs",
+            observed_at="2026-08-09T02:00:01.000000Z",
+            observer_attestation_sha256=made_up("attestation"),
+            observer_authority="observer",
+            observer_policy_sha256=made_up("policy"),
+            observer_signature_sha256=made_up("signature"),
+            operation_ids=[attempt.operation_id],
+            pod_name="pod",
+            pod_resource_version="1",
+            pod_uid=attempt.pod_uid,
+            run_id=attempt.dag_run_id,
+            task_id=attempt.task_id,
+            terminal_phase="Failed",
+            try_number=attempt.try_number,
+            verification_status="VERIFIED",
+            workflow_execution_binding_sha256=attempt.workflow_execution_binding_sha256,
+            workflow_execution_id=attempt.workflow_execution_id,
+        )
+        receipt = AttemptContinuationReceipt.build(
+            after_image_sha256=made_up("after"),
+            build_receipt_sha256=digest_text(bytes(built)),
+            clickhouse_cluster_authority_id="clickhouse-example",
+            clickhouse_query_id_prefix="prefix-",
+            fencing_epoch=attempt.fencing_epoch,
+            guard_resource_id=admitted.guard_resource_id,
+            mssql_active_session_count=0,
+            mssql_guard_lock_status="EXCLUSIVE_ACQUIRED",
+            operation_id=attempt.operation_id,
+            operation_plan_sha256=attempt.operation_plan_sha256,
+            original_attempt_binding_sha256=attempt.digest,
+            original_attempt_termination_receipt_sha256=termination.digest,
+            pod_uid=NEXT_POD,
+            status="VERIFIED",
+            task_id=attempt.task_id,
+            try_number=attempt.try_number + 1,
+            verified_at="2026-08-09T02:00:02.000000Z",
+            workflow_execution_binding_sha256=attempt.workflow_execution_binding_sha256,
+        )
+        return receipt, termination
+
     def evidence(self, admitted: AdmittedOperation) -> BuildEvidence:
         """Read the evidence of the first model's mutation."""
         return self.mutation.evidence(self.plan, self.target, admitted)
@@ -171,7 +236,7 @@ def refreshed(
     activate: bool = True,
 ) -> Refreshed:
     """Create the models' tables under new names, cover, adopt and activate them; `rows` is a VALUES list for the first."""
-    number = next(_NUMBERS)
+    number = token_hex(4)
     fresh = tuple(ExampleModel(f"{model.name}_{number}", model.columns, model.key) for model in models)
     with Session(config) as session:
         database = str(session.rows("SELECT DB_NAME();")[0][0])
@@ -185,9 +250,8 @@ def refreshed(
     freeze = MssqlDdlFreeze(config, names)
     epochs = {applied(freeze.cover(SqlRelation(database, "mart", model.name), ())) for model in fresh}
     assert len(epochs) == 1
-    workflow = f"workflow-{number}-{made_up(str(id(fresh)))[-12:]}"
     example = example_bundle(
-        fresh, database=database, workflow=workflow, ddl_epoch=epochs.pop(), limits=limits
+        fresh, database=database, workflow=f"workflow-{number}", ddl_epoch=epochs.pop(), limits=limits
     )
     found = Refreshed(config, names, example, fresh)
     if activate:

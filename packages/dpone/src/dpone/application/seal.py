@@ -39,7 +39,8 @@ def seal(services: Services, run: Run, operation: Operation) -> SealedArtifactMa
     if authorization is None:
         authorization = _authorize(services, run, operation, receipt)
         require(services.documents.persist(operation.plan.operation_id, authorization))
-    prefix = f"{operation.target.artifact_authority.artifact_prefix}/{operation.plan.operation_id}"
+    identity = operation.plan.operation_id.removeprefix("sha256:")
+    prefix = f"{operation.target.artifact_authority.artifact_prefix}/{identity}"
     blocks: list[str] = []
     chunks: list[tuple[EncodedChunk, StoredObject]] = []
     image = SqlRelation.from_bracketed(receipt.after_image_relation_id)

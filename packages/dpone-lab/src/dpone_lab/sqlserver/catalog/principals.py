@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpone_lab.sqlserver.catalog.permissions import DATABASE, OBJECT, SCHEMA, SERVER, Principal
 from dpone_lab.sqlserver.language.definitions import AlterRole, CreatePrincipal, DropObjects, Permission
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError
+from dpone_lab.sqlserver.language.translation import DefinitionEvent
 
 if TYPE_CHECKING:
     import psycopg
@@ -81,6 +82,31 @@ def apply_principals(
         case DropObjects():
             for name in node.names:
                 _drop(connection, node.kind, name.name, actor, if_exists=node.if_exists)
+
+
+def principal_events(
+    connection: psycopg.Connection[Any], node: Permission | CreatePrincipal | AlterRole | DropObjects
+) -> tuple[DefinitionEvent, ...]:
+    """Return the database-level events of a statement about principals; statements about the server have none."""
+    match node:
+        case Permission(securable_class="SERVER") | CreatePrincipal(kind="LOGIN") | DropObjects(kind="LOGIN"):
+            return ()
+        case Permission():
+            named = node.securable
+            is_object = node.securable_class == "OBJECT"
+            default = connection.execute("SELECT _lab.default_schema()").fetchone() if is_object else None
+            schema = (named.schema if named else None) or (str(default[0]) if default else None)
+            name = named.name if named else ""
+            return (DefinitionEvent(f"{node.action}_DATABASE", node.securable_class, schema, name),)
+        case CreatePrincipal():
+            return (DefinitionEvent(f"CREATE_{node.kind}", node.kind, None, node.name),)
+        case AlterRole():
+            event = "ADD_ROLE_MEMBER" if node.add else "DROP_ROLE_MEMBER"
+            return (DefinitionEvent(event, "ROLE", None, node.role),)
+        case DropObjects():
+            return tuple(
+                DefinitionEvent(f"DROP_{node.kind}", node.kind, None, name.name) for name in node.names
+            )
 
 
 def _create(connection: psycopg.Connection[Any], node: CreatePrincipal, actor: Principal) -> None:

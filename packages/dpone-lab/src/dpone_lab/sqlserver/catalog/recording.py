@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpone_lab.sqlserver.catalog.principals import apply_principals
+from dpone_lab.sqlserver.catalog.principals import apply_principals, principal_events
 from dpone_lab.sqlserver.catalog.triggers import drop_trigger, record_trigger, switch_triggers
 from dpone_lab.sqlserver.language.definitions import (
     AddColumns,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dpone_lab.sqlserver.catalog.permissions import Principal
     from dpone_lab.sqlserver.language.definitions import Constraint, Definition
     from dpone_lab.sqlserver.language.expressions import ObjectName
-    from dpone_lab.sqlserver.language.translation import Translation, ViewDefinition
+    from dpone_lab.sqlserver.language.translation import DefinitionEvent, Translation, ViewDefinition
 
 _TABLE = """
 (SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -38,11 +38,17 @@ _TABLE = """
 """
 
 
-def define(connection: psycopg.Connection[Any], principal: Principal, node: Definition) -> None:
-    """Carry out a definition that only the catalog knows: principals, permissions, triggers' names and switches."""
+def define(
+    connection: psycopg.Connection[Any], principal: Principal, node: Definition
+) -> tuple[DefinitionEvent, ...]:
+    """Carry out a definition that only the catalog knows: principals, permissions, triggers' names and switches.
+
+    Returns what a statement about principals or permissions was to DDL triggers.
+    """
     match node:
         case Permission() | CreatePrincipal() | AlterRole() | DropObjects(kind="USER" | "ROLE" | "LOGIN"):
             apply_principals(connection, node, principal)
+            return principal_events(connection, node)
         case CreateTrigger():
             record_trigger(connection, principal, node)
         case SwitchTriggers():
@@ -51,7 +57,8 @@ def define(connection: psycopg.Connection[Any], principal: Principal, node: Defi
             for name in node.names:
                 drop_trigger(connection, name, if_exists=node.if_exists, on_database=node.on_database)
         case _:
-            return
+            pass
+    return ()
 
 
 def defined(

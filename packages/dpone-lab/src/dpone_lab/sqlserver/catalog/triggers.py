@@ -43,8 +43,13 @@ class DatabaseTrigger:
     body: tuple[Statement, ...]
 
 
-def database_triggers(connection: psycopg.Connection[Any], event_type: str) -> tuple[DatabaseTrigger, ...]:
-    """Return the enabled database triggers that an event such as ``ALTER_TABLE`` fires, oldest first."""
+def database_triggers(
+    connection: psycopg.Connection[Any], event_type: str, name: str | None = None
+) -> tuple[DatabaseTrigger, ...]:
+    """Return the enabled database triggers that an event such as ``ALTER_TABLE`` fires, oldest first.
+
+    ``name`` is the event's object: a trigger doesn't fire for its own creation.
+    """
     rows = connection.execute(
         "SELECT t.definition, t.events, l.name, l.principal_id, u.name, u.principal_id,"
         " coalesce(u.default_schema, 'dbo'), _lab.is_sysadmin(l.principal_id) FROM _lab.triggers t"
@@ -52,11 +57,12 @@ def database_triggers(connection: psycopg.Connection[Any], event_type: str) -> t
         " JOIN _lab.users u ON u.principal_id = t.creator_user_id"
         " WHERE t.parent_class = 0 AND NOT t.is_disabled ORDER BY t.object_id"
     ).fetchall()
-    return tuple(
+    found = tuple(
         _parsed(row[0], Principal(row[2], row[3], row[4], row[5], row[6], is_sysadmin=row[7]))
         for row in rows
         if any(_covers(event, event_type) for event in row[1])
     )
+    return tuple(trigger for trigger in found if event_type != "CREATE_TRIGGER" or trigger.name != name)
 
 
 def _covers(event: str, event_type: str) -> bool:

@@ -130,7 +130,7 @@ class Call:
     """A function call; ``argument`` words such as ``day`` of DATEADD arrive as string literals."""
 
     name: str
-    arguments: tuple[Expression | Condition, ...]
+    arguments: tuple[Expression, ...]
     star: bool = False
     distinct: bool = False
     within_group: tuple[OrderItem, ...] = ()
@@ -368,10 +368,11 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """``column = value``; ``a += 1`` arrives as ``a = a + 1``."""
+    """``column = value``, or with an operator ``column += value``."""
 
     column: str
     value: Expression
+    operator: OneOf["+", "-", "*", "/", "%", "&", "|", "^"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

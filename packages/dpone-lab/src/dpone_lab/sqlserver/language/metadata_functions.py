@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpone_lab.sqlserver.language.conversions import convert
-from dpone_lab.sqlserver.language.errors import unsupported
-from dpone_lab.sqlserver.language.expressions import Call, ColumnRef, Condition, Expression, ScalarQuery
+from dpone_lab.sqlserver.language.errors import SqlServerError, unsupported
+from dpone_lab.sqlserver.language.expressions import (
+    Call,
+    ColumnRef,
+    Literal,
+    ScalarQuery,
+)
+from dpone_lab.sqlserver.language.stream import TokenStream
 from dpone_lab.sqlserver.language.tree_walk import walk
 from dpone_lab.sqlserver.language.types import INT, MAX, SMALLINT, SYSNAME, SqlType
 from dpone_lab.sqlserver.language.values import Value
@@ -51,6 +57,24 @@ METADATA_FUNCTIONS: dict[str, tuple[SqlType, tuple[SqlType, ...]]] = {
 }
 """Result and argument types by name; sql_variant results are nvarchar(128) in the lab."""
 
+_READS_OBJECTS = frozenset(
+    {
+        "col_length",
+        "col_name",
+        "columnproperty",
+        "has_perms_by_name",
+        "indexproperty",
+        "object_definition",
+        "object_id",
+        "object_name",
+        "object_schema_name",
+        "objectproperty",
+        "objectpropertyex",
+        "schema_id",
+        "schema_name",
+    }
+)
+
 
 def translate_metadata(translator: ExpressionTranslator, call: Call) -> Value:
     """Translate a catalog function; NULL for what isn't there or isn't visible."""
@@ -58,9 +82,11 @@ def translate_metadata(translator: ExpressionTranslator, call: Call) -> Value:
     if call.name == "sessionproperty":
         raise unsupported("SESSIONPROPERTY")
     arguments = [
-        convert(translator.value(_expression(argument)), parameter).sql
+        convert(translator.value(argument), parameter).sql
         for argument, parameter in zip(call.arguments, parameters, strict=False)
     ]
+    if call.name in _READS_OBJECTS and arguments:
+        _lock(translator, call)
     sql = f"sys.{call.name}({', '.join(arguments)})"
     if not _reads_columns(call):
         # An uncorrelated subquery is evaluated once, however many rows it is compared with.
@@ -68,8 +94,23 @@ def translate_metadata(translator: ExpressionTranslator, call: Call) -> Value:
     return Value(sql, result.with_null(nullable=True))
 
 
-def _expression(argument: Expression | Condition) -> Expression:
-    return argument  # type: ignore[return-value]
+def _lock(translator: ExpressionTranslator, call: Call) -> None:
+    """Ask for a short S lock on the metadata that the function reads: uncommitted definitions make it wait."""
+    context = translator.context
+    first = call.arguments[0]
+    if call.name not in ("object_id", "schema_id") or not isinstance(first, Literal):
+        context.lock_for_metadata(None)
+        return
+    if call.name == "schema_id":
+        context.lock_for_metadata(first.text)
+        return
+    try:
+        name = TokenStream(first.text).object_name()
+    except SqlServerError:
+        # What is no name is no object either.
+        return
+    if not name.is_temporary:
+        context.lock_for_metadata(name.schema or context.catalog.default_schema)
 
 
 def _reads_columns(call: Call) -> bool:

@@ -8,8 +8,6 @@ from typing import cast
 from dpone_lab.sqlserver.language.errors import syntax_near, unsupported
 from dpone_lab.sqlserver.language.expressions import (
     Assignment,
-    Binary,
-    ColumnRef,
     CommonTable,
     Condition,
     Delete,
@@ -107,15 +105,13 @@ class ChangeParser(QueryParser):
         while self.accept("."):
             column = self.name()
         symbol = self.take()
-        if symbol.upper in _COMPOUND:
-            value: Expression = Binary(compound_operator(symbol.upper), ColumnRef(column), self._value())
-        elif symbol.upper == "=":
-            value = self._value()
-        else:
+        operator = compound_operator(symbol.upper) if symbol.upper in _COMPOUND else None
+        if operator is None and symbol.upper != "=":
             raise syntax_near(symbol.text)
+        value = self._value()
         if self.at("="):
             raise unsupported("column = column = value")
-        return Assignment(column, value)
+        return Assignment(column, value, operator)
 
     def _output(self) -> Output | None:
         if not self.accept("OUTPUT"):

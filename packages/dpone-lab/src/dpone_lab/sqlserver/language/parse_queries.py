@@ -31,8 +31,8 @@ from dpone_lab.sqlserver.language.lexer import TokenKind
 from dpone_lab.sqlserver.language.parse_expressions import ExpressionParser
 
 LOCK_HINTS = frozenset(
-    "NOLOCK READUNCOMMITTED READCOMMITTED READCOMMITTEDLOCK REPEATABLEREAD SERIALIZABLE HOLDLOCK UPDLOCK XLOCK "
-    "ROWLOCK PAGLOCK TABLOCK TABLOCKX".split()
+    """NOLOCK READUNCOMMITTED READCOMMITTED READCOMMITTEDLOCK REPEATABLEREAD SERIALIZABLE HOLDLOCK UPDLOCK
+    XLOCK ROWLOCK PAGLOCK TABLOCK TABLOCKX""".split()  # noqa: SIM905 - a table of words
 )
 """Table hints that become a lock plan; every other hint is refused."""
 
@@ -293,8 +293,8 @@ class QueryParser(ExpressionParser):
             self.expect("(")
             query = self.query()
             self.expect(")")
-            name = self._required_alias()
-            return DerivedTable(query, name, self.names_in_parentheses() if self.at("(") else ())
+            derived = self._required_alias()
+            return DerivedTable(query, derived, self.names_in_parentheses() if self.at("(") else ())
         if self.accept("("):
             source = self._joined_source()
             self.expect(")")
@@ -306,8 +306,8 @@ class QueryParser(ExpressionParser):
             return self._function_table(name)
         if self.at("FOR", "SYSTEM_TIME"):
             raise unsupported("FOR SYSTEM_TIME")
-        alias = self._optional_alias()
-        return TableSource(name, alias, self.table_hints())
+        shown_as = self._optional_alias()
+        return TableSource(name, shown_as, self.table_hints())
 
     def _function_table(self, name: ObjectName) -> FunctionTable:
         if (name.schema or "").lower() != "sys":

@@ -86,9 +86,17 @@ class StatementContext:
 
     # --- locks ----------------------------------------------------------------------------------------------------
 
-    def lock(self, resource: tuple[str, str], mode: LockMode, *, hold: bool, key_range: bool = False) -> None:
+    def lock(
+        self,
+        resource: tuple[str, str],
+        mode: LockMode,
+        *,
+        hold: bool,
+        key_range: bool = False,
+        always: bool = False,
+    ) -> None:
         """Ask for a lock; the strongest request for a resource wins, holding wins over releasing."""
-        asked = LockRequest(resource, mode, hold, key_range)
+        asked = LockRequest(resource, mode, hold, key_range, always)
         known = self._locks.get(resource)
         if known is not None:
             stronger = max(known.mode, mode, key=_STRENGTH.__getitem__)
@@ -97,6 +105,7 @@ class StatementContext:
                 mode=stronger,
                 hold_to_end=hold or known.hold_to_end,
                 key_range=key_range or known.key_range,
+                always=always or known.always,
             )
         self._locks[resource] = asked
 
@@ -106,7 +115,8 @@ class StatementContext:
         if relation.kind == "TEMPORARY":
             return
         if relation.kind == "SYSTEM":
-            if not dirty:
+            # Management views show the server's memory, not rows of the catalog.
+            if not dirty and not relation.name.startswith("dm_"):
                 self.lock((CATALOG, EVERY_SCHEMA), "S", hold=bool(hints & {"HOLDLOCK", "SERIALIZABLE"}))
             return
         if dirty:
@@ -118,7 +128,13 @@ class StatementContext:
         elif "UPDLOCK" in hints:
             mode = "U"
         hold = mode != "S" or key_range or "REPEATABLEREAD" in hints
-        self.lock((relation.schema, relation.name), mode, hold=hold, key_range=key_range)
+        always = hold or bool(hints & {"READCOMMITTEDLOCK", "TABLOCK"})
+        self.lock((relation.schema, relation.name), mode, hold=hold, key_range=key_range, always=always)
+
+    def lock_for_metadata(self, schema: str | None) -> None:
+        """Ask for the lock that reading metadata takes: of one schema, or of all when it isn't known which."""
+        stored = None if schema is None else self.catalog.schema(schema) or schema
+        self.lock((CATALOG, stored or EVERY_SCHEMA), "S", hold=False)
 
     def lock_for_change(self, relation: Relation) -> None:
         """Ask for the lock that changing rows of a table takes, to the end of the transaction."""

@@ -8,6 +8,8 @@ from dpone_lab.sqlserver.language.conversions import store
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
 from dpone_lab.sqlserver.language.expressions import (
     Assignment,
+    Binary,
+    ColumnRef,
     Delete,
     Expression,
     Insert,
@@ -108,7 +110,7 @@ class ChangeTranslator:
             _require_distinct(columns)
             if not node.sources and node.top is None:
                 scope, alias = self._own_scope(target)
-                values = self._assigned(node.assignments, columns, scope)
+                values = self._assigned(node.assignments, columns, scope, reference)
                 settings = ", ".join(
                     f"{quote_name(column.name)} = {sql}" for column, sql in zip(columns, values, strict=True)
                 )
@@ -194,16 +196,24 @@ class ChangeTranslator:
         return scope, alias
 
     def _assigned(
-        self, assignments: Sequence[Assignment], columns: Sequence[Column], scope: NameScope
+        self,
+        assignments: Sequence[Assignment],
+        columns: Sequence[Column],
+        scope: NameScope,
+        reference: TableSource,
     ) -> list[str]:
         translator = ExpressionTranslator(self.context, scope, self.queries)
+        exposed = reference.alias or reference.name.name
         result: list[str] = []
         for assignment, column in zip(assignments, columns, strict=True):
             if column.is_identity:
                 raise SqlServerError(8102, f"Cannot update identity column '{column.name}'.")
-            if isinstance(assignment.value, Literal) and assignment.value.kind == "default":
+            value = assignment.value
+            if isinstance(value, Literal) and value.kind == "default":
                 raise unsupported("UPDATE … SET column = DEFAULT")
-            result.append(store(translator.value(assignment.value), column.type, column.name).sql)
+            if assignment.operator is not None:
+                value = Binary(assignment.operator, ColumnRef(column.name, (exposed,)), value)
+            result.append(store(translator.value(value), column.type, column.name).sql)
         return result
 
     def _where(self, node: Update | Delete, scope: NameScope) -> str:
@@ -223,7 +233,7 @@ class ChangeTranslator:
         translator = SourceTranslator(self.context, self.queries)
         translator.target = reference
         from_sql = translator.sources(sources, scope)
-        values = [] if assigned is None else self._assigned(*assigned, scope)
+        values = [] if assigned is None else self._assigned(*assigned, scope, reference)
         items = [f'{quote_name(translator.target_alias)}.ctid AS "{_ADDRESS}"']
         items += [f'{sql} AS "v{index}"' for index, sql in enumerate(values)]
         limit = ""

@@ -51,13 +51,15 @@ class LockRequest:
 
     ``resource`` is ``(schema, name)`` with stored spelling, or ``("#catalog", schema)`` for the metadata of a schema;
     ``("#catalog", "*")`` stands for the catalog as a whole. Temporary tables take none. ``key_range`` tells that absent
-    keys are covered too (HOLDLOCK), which table locks do anyway.
+    keys are covered too (HOLDLOCK), which table locks do anyway. ``always`` tells that a hint asks for the lock even
+    where row versions would do (READCOMMITTEDLOCK, TABLOCK).
     """
 
     resource: tuple[str, str]
     mode: LockMode
     hold_to_end: bool
     key_range: bool = False
+    always: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,10 @@ class Catalog(Protocol):
 
     def schema(self, name: str) -> str | None:
         """Return a schema's stored spelling, or None."""
+        ...
+
+    def trigger(self, schema: str, name: str) -> tuple[str, str, str] | None:
+        """Return a table trigger's stored name, its table's name, and the table's quoted PostgreSQL name."""
         ...
 
     def index_name(self, schema: str, table: str, index: str) -> str | None:

@@ -127,7 +127,7 @@ class SqlType:
             return (0 if scale <= 2 else 1 if scale <= 4 else 2) + (6 if self.name == "datetime2" else 3)
         return _FIXED_LENGTHS[self.name]
 
-    def with_null(self, nullable: bool) -> SqlType:  # noqa: FBT001 - the flag is the value itself
+    def with_null(self, nullable: bool) -> SqlType:  # noqa: FBT001 - the flag is the value
         """Return the type with another nullability."""
         return self if self.nullable == nullable else replace(self, nullable=nullable)
 
@@ -178,8 +178,8 @@ _SYNONYMS = {
     "double precision": "float",
 }
 _REFUSED = frozenset(
-    "money smallmoney smalldatetime datetimeoffset text ntext image xml sql_variant timestamp rowversion "
-    "hierarchyid geometry geography cursor json vector".split()
+    """money smallmoney smalldatetime datetimeoffset text ntext image xml sql_variant timestamp rowversion
+    hierarchyid geometry geography cursor json vector""".split()  # noqa: SIM905 - a table of words
 )
 LEGACY_TYPES = {
     "ntext": SqlType("nvarchar", length=MAX),
@@ -187,13 +187,13 @@ LEGACY_TYPES = {
     "image": SqlType("varbinary", length=MAX),
 }
 """What drivers still call their long parameters, and what such a parameter is."""
-_PLAIN = frozenset("bit tinyint smallint int bigint real date datetime uniqueidentifier".split())
+_PLAIN = frozenset("bit tinyint smallint int bigint real date datetime uniqueidentifier".split())  # noqa: SIM905 - a table of words
 
 DEFAULT_LENGTH_IN_DDL = 1
 DEFAULT_LENGTH_IN_CAST = 30
 
 
-def make_type(
+def make_type(  # noqa: C901 - one case a family of types
     name: str, arguments: tuple[str, ...] = (), *, default_length: int = DEFAULT_LENGTH_IN_DDL
 ) -> SqlType:
     """Return the type that a spelling names.
@@ -293,7 +293,7 @@ _BASES = {
     "uniqueidentifier": "uuid",
     "null": "text",
 }
-_TWINS = frozenset("bit smallint int bigint float real date uniqueidentifier decimal".split())
+_TWINS = frozenset("bit smallint int bigint float real date uniqueidentifier decimal".split())  # noqa: SIM905 - a table of words
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpone_lab.sqlserver.language.errors import SqlServerError
+from dpone_lab.sqlserver.language.translation import DefinitionEvent
 from dpone_lab.sqlserver.procedure_call import ProcedureOutcome
 from dpone_lab.sqlserver.procedures.binding import REQUIRED, bind
 
@@ -100,7 +101,7 @@ def sp_addextendedproperty(
     session.connection.execute(
         "INSERT INTO _lab.extended_properties VALUES (%s, %s, %s, %s, %s)", (*key, bound.text("value"))
     )
-    return ProcedureOutcome()
+    return ProcedureOutcome(event=_event("CREATE", bound))
 
 
 def sp_updateextendedproperty(
@@ -111,6 +112,7 @@ def sp_updateextendedproperty(
     return _change(
         session,
         bound,
+        "ALTER",
         "UPDATE _lab.extended_properties SET value = %(value)s WHERE class = %(place)s AND major_id = %(major)s"
         " AND minor_id = %(minor)s AND lower(name) = lower(%(name)s)",
         bound.text("value"),
@@ -125,13 +127,26 @@ def sp_dropextendedproperty(
     return _change(
         session,
         bound,
+        "DROP",
         "DELETE FROM _lab.extended_properties WHERE class = %(place)s AND major_id = %(major)s"
         " AND minor_id = %(minor)s AND lower(name) = lower(%(name)s)",
         None,
     )
 
 
-def _change(session: ProcedureSession, bound: Bound, statement: str, value: str | None) -> ProcedureOutcome:
+def _event(verb: str, bound: Bound) -> DefinitionEvent:
+    return DefinitionEvent(
+        f"{verb}_EXTENDED_PROPERTY",
+        "PROPERTY",
+        bound.text("level0name"),
+        bound.text("name") or "",
+        bound.text("level1name"),
+    )
+
+
+def _change(
+    session: ProcedureSession, bound: Bound, verb: str, statement: str, value: str | None
+) -> ProcedureOutcome:
     name = bound.text("name") or ""
     place, major, minor = _target(session, bound)
     if not _exists(session, (place, major, minor, name)):
@@ -141,4 +156,4 @@ def _change(session: ProcedureSession, bound: Bound, statement: str, value: str 
     session.connection.execute(
         statement.encode(), {"place": place, "major": major, "minor": minor, "name": name, "value": value}
     )
-    return ProcedureOutcome()
+    return ProcedureOutcome(event=_event(verb, bound))

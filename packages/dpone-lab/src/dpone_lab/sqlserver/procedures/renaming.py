@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from psycopg import sql
 
 from dpone_lab.sqlserver.language.errors import SqlServerError
+from dpone_lab.sqlserver.language.translation import DefinitionEvent
 from dpone_lab.sqlserver.procedure_call import ProcedureOutcome
 from dpone_lab.sqlserver.procedures.binding import REQUIRED, bind
 
@@ -36,18 +37,25 @@ def sp_rename(session: ProcedureSession, arguments: Sequence[ProcedureArgument])
     schema = table_parts[-2] if len(table_parts) > 1 else session.catalog.default_schema
     relation = session.catalog.relation(schema, table_parts[-1])
     if relation is not None and relation.kind in ("TABLE", "VIEW"):
-        _require_alter(session, relation.schema, relation.name)
-        session.lock_object(relation.schema, relation.name)
+        table = (relation.schema, relation.name)
+        _require_alter(session, *table)
+        session.lock_object(*table)
         if kind == "column" and member is not None:
-            _rename_column(session, (relation.schema, relation.name), member, new, old)
+            _rename_column(session, table, member, new, old)
         elif kind == "index" and member is not None:
-            _rename_index(session, (relation.schema, relation.name), member, new, old)
+            _rename_index(session, table, member, new, old)
         else:
-            _rename_relation(session, relation.schema, relation.name, new, is_view=relation.kind == "VIEW")
-        return ProcedureOutcome()
-    if inside or not _rename_constraint(session, schema, table_parts[-1], new):
+            _rename_relation(session, *table, new, is_view=relation.kind == "VIEW")
+        event = (
+            DefinitionEvent("RENAME", kind.upper(), relation.schema, member, relation.name)
+            if inside and kind is not None and member is not None
+            else DefinitionEvent("RENAME", relation.kind, *table)
+        )
+        return ProcedureOutcome(event=event)
+    parent = None if inside else _rename_constraint(session, schema, table_parts[-1], new)
+    if parent is None:
         raise _missing(session, old, kind)
-    return ProcedureOutcome()
+    return ProcedureOutcome(event=DefinitionEvent("RENAME", "CONSTRAINT", schema, table_parts[-1], parent))
 
 
 def _parts(session: ProcedureSession, name: str) -> list[str]:
@@ -148,14 +156,15 @@ def _rename_index(
     )
 
 
-def _rename_constraint(session: ProcedureSession, schema: str, name: str, new: str) -> bool:
+def _rename_constraint(session: ProcedureSession, schema: str, name: str, new: str) -> str | None:
+    """Rename a constraint and return its table, or None when there is no such constraint."""
     row = session.connection.execute(
         "SELECT r.schema_name, r.name, k.conname FROM pg_constraint k JOIN _lab.relations r ON r.relation_oid = k.conrelid"
         " WHERE lower(r.schema_name) = lower(%s) AND lower(k.conname) = lower(%s) AND k.contype IN ('p', 'u', 'f', 'c')",
         (schema, name),
     ).fetchone()
     if row is None:
-        return False
+        return None
     _require_alter(session, row[0], row[1])
     session.lock_object(row[0], row[1])
     session.connection.execute(
@@ -163,4 +172,4 @@ def _rename_constraint(session: ProcedureSession, schema: str, name: str, new: s
             sql.Identifier(row[0], row[1]), sql.Identifier(row[2]), sql.Identifier(new)
         )
     )
-    return True
+    return str(row[1])

@@ -5,12 +5,12 @@ SELECT OBJECT_ID(?);
 -- name: object
 SELECT o.[object_id], s.[name], o.[name], o.[type], o.[is_ms_shipped],
     OBJECTPROPERTY(o.[object_id], 'IsEncrypted'), OBJECTPROPERTY(o.[object_id], 'IsSchemaBound'),
-    m.[definition],
-    (SELECT COUNT(*) FROM sys.external_tables AS x WHERE x.[object_id] = o.[object_id]),
+    m.[definition], ISNULL(t.[is_external], 0),
     (SELECT COUNT(*) FROM sys.security_predicates AS p WHERE p.[target_object_id] = o.[object_id])
 FROM sys.objects AS o
 INNER JOIN sys.schemas AS s ON s.[schema_id] = o.[schema_id]
 LEFT JOIN sys.sql_modules AS m ON m.[object_id] = o.[object_id]
+LEFT JOIN sys.tables AS t ON t.[object_id] = o.[object_id]
 WHERE o.[object_id] = ?;
 -- name: columns
 SELECT c.[column_id], c.[name], t.[name], c.[max_length], c.[precision], c.[scale], c.[is_nullable],

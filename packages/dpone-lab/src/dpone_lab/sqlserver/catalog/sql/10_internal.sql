@@ -103,7 +103,6 @@ create table _lab.declared_objects (
     schema_oid oid not null,
     name text not null,
     type char(2) not null check (type in ('SN', 'SO', 'FN', 'IF', 'TF', 'P', 'SP')),
-    target_object_id integer,
     base_object_name text,
     unique (schema_oid, name)
 );
@@ -119,9 +118,7 @@ create table _lab.extended_properties (
 create table _lab.index_facts (
     index_oid oid primary key,
     name text,
-    is_clustered boolean,
-    ignore_dup_key boolean not null default false,
-    is_disabled boolean not null default false
+    is_clustered boolean
 );
 create table _lab.database_facts (
     is_single boolean primary key default true check (is_single),

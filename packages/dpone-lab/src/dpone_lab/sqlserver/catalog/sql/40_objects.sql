@@ -180,7 +180,6 @@ with known as (
            i.indisunique as is_unique, i.indisprimary as is_primary_key,
            coalesce(k.contype = 'u', false) as is_unique_constraint,
            pg_get_expr(i.indpred, i.indrelid) as filter_definition,
-           coalesce(f.ignore_dup_key, false) as ignore_dup_key, coalesce(f.is_disabled, false) as is_disabled,
            coalesce(f.is_clustered, i.indisprimary and not exists (
                select from _lab.index_facts other join pg_index oi on oi.indexrelid = other.index_oid
                where oi.indrelid = i.indrelid and other.is_clustered and oi.indexrelid <> i.indexrelid
@@ -192,20 +191,20 @@ with known as (
     left join _lab.index_facts f on f.index_oid = i.indexrelid
 )
 select object_id, is_temp, index_oid, name, case when is_clustered then 1 else 2 end as type, is_unique,
-       is_primary_key, is_unique_constraint, filter_definition, ignore_dup_key, is_disabled,
+       is_primary_key, is_unique_constraint, filter_definition,
        (case when is_clustered then 1
         else 1 + row_number() over (partition by object_id, is_clustered order by index_oid) end)::integer as index_id
 from known
 union all
-select r.object_id, r.is_temp, null, null, 0, false, false, false, null, false, false, 0
+select r.object_id, r.is_temp, null, null, 0, false, false, false, null, 0
 from _lab.relations r
 where r.type = 'U' and not exists (select from known k where k.object_id = r.object_id and k.is_clustered);
 
 create view _lab.shown_indexes as
 select i.object_id, i.name::sys."nvarchar(128)" as name, i.index_id, i.type::sys."tinyint" as type,
        (case i.type when 0 then 'HEAP' when 1 then 'CLUSTERED' else 'NONCLUSTERED' end)::sys."nvarchar(60)" as type_desc,
-       i.is_unique, 1 as data_space_id, i.ignore_dup_key, i.is_primary_key, i.is_unique_constraint,
-       0::sys."tinyint" as fill_factor, false as is_padded, i.is_disabled, false as is_hypothetical,
+       i.is_unique, 1 as data_space_id, false as ignore_dup_key, i.is_primary_key, i.is_unique_constraint,
+       0::sys."tinyint" as fill_factor, false as is_padded, false as is_disabled, false as is_hypothetical,
        false as is_ignored_in_optimization, true as allow_row_locks, true as allow_page_locks,
        i.filter_definition is not null as has_filter, i.filter_definition::sys."nvarchar(max)" as filter_definition,
        null::integer as compression_delay, false as suppress_dup_key_messages, false as auto_created,

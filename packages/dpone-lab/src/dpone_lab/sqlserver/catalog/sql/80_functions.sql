@@ -121,7 +121,7 @@ create function sys.indexproperty(object_id integer, name text, property text) r
 language sql stable begin atomic
     select case lower($3)
         when 'indexid' then i.index_id when 'isunique' then i.is_unique::integer
-        when 'isclustered' then (i.index_id = 1)::integer when 'isdisabled' then i.is_disabled::integer
+        when 'isclustered' then (i.index_id = 1)::integer when 'isdisabled' then 0
     end
     from _lab.indexes i where i.object_id = $1 and lower(i.name) = lower($2) and (i.is_temp or _lab.sees($1));
 end;
@@ -131,8 +131,6 @@ create function sys.object_definition(object_id integer) returns sys."nvarchar(m
 create function sys.user_id(name text) returns integer language sql stable return
     (select p.principal_id from sys.database_principals p where lower(p.name) = lower($1));
 create function sys.user_id() returns integer language sql stable return _lab.user_id();
-create function sys.database_principal_id(name text) returns integer language sql stable return sys.user_id($1);
-create function sys.database_principal_id() returns integer language sql stable return _lab.user_id();
 create function sys.user_name(principal_id integer) returns sys."nvarchar(128)" language sql stable return
     (select p.name from sys.database_principals p where p.principal_id = $1);
 create function sys.user_name() returns sys."nvarchar(128)" language sql stable return sys.user_name(_lab.user_id());
@@ -143,8 +141,6 @@ create function sys.suser_sname(sid bytea) returns sys."nvarchar(128)" language 
     (select p.name from sys.server_principals p where p.sid = $1);
 create function sys.suser_sname() returns sys."nvarchar(128)" language sql stable return
     (select l.name from _lab.logins l where l.principal_id = _lab.login_id());
-create function sys.suser_sid() returns sys."varbinary(85)" language sql stable return
-    (select l.sid from _lab.logins l where l.principal_id = _lab.login_id());
 
 create function sys.is_rolemember(role_name text, member text default null) returns integer language plpgsql stable set search_path = pg_catalog as $$
 declare
@@ -209,15 +205,6 @@ begin
     return _lab.allowed(_lab.login_id(), _lab.user_id(), place.class, place.id, asked, column_id)::integer;
 end $$;
 
-create function sys.fn_my_permissions(securable text, class_name text)
-returns table (entity_name sys."nvarchar(128)", subentity_name sys."nvarchar(128)", permission_name sys."nvarchar(60)")
-language sql stable begin atomic
-    select case p.class when 100 then 'server' when 0 then 'database' else $1 end, '', b.permission
-    from _lab.securable($1, $2) p
-    join _lab.builtin_permissions b on b.class = p.class
-    where _lab.allowed(_lab.login_id(), _lab.user_id(), p.class, p.id, b.permission);
-end;
-
 create function sys.serverproperty(property text) returns sys."nvarchar(128)" language sql stable return
     case lower($1)
         when 'productversion' then '16.0.1000.6' when 'productmajorversion' then '16' when 'productlevel' then 'RTM'
@@ -255,4 +242,6 @@ create function sys.applock_mode(principal text, resource text, lock_owner text)
                when 'IX' then 'IntentExclusive' when 'IS' then 'IntentShared' else l.request_mode end
         from _lab.locks l
         where l.resource_type = 'APPLICATION' and l.session_id = _lab.session_id() and l.resource_name = $2
+          and lower(split_part(l.resource_description, ':', 1))
+              = case lower($1) when 'public' then '0' when 'dbo' then '1' else lower($1) end
           and lower(l.request_owner_type) = lower($3) and l.request_status = 'GRANT' limit 1), 'NoLock');
