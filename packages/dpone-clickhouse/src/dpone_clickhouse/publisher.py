@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpone_clickhouse import budget, exchange, preparation, scratch
+from dpone_clickhouse import budget, exchange, preparation
+from dpone_clickhouse import scratch as scratch_relations
 from dpone_clickhouse.authority import judged
 from dpone_clickhouse.connection import Connection, Tag
 from dpone_clickhouse.failures import reading
@@ -69,7 +70,7 @@ class ClickHousePublisher:
         refusal = budget.exceeded("free disk", self._disk_reserve_bytes, free)
         if refusal is not None:
             return NotApplied(refusal)
-        return scratch.create(self._connection, table.relation, names, tag)
+        return scratch_relations.create(self._connection, table.relation, names, tag)
 
     @effect(EffectKind.READ)
     def find_scratch(
@@ -80,7 +81,7 @@ class ClickHousePublisher:
     ) -> Scratch | None:
         """The attempt's scratch if both relations are there."""
         with reading():
-            return scratch.find(
+            return scratch_relations.find(
                 self._connection, table_of(target).relation, _names(admitted), _tag(admitted, "find-scratch")
             )
 
@@ -225,7 +226,7 @@ class ClickHousePublisher:
         self, target: PlanTarget, admitted: AdmittedOperation, relation: ClickHouseRelation, uuid: str
     ) -> EffectResult[None]:
         """Drop one scratch relation if exactly this UUID stands under this name; Applied only once proven absent."""
-        return scratch.drop(
+        return scratch_relations.drop(
             self._connection, table_of(target).relation, relation, uuid, _tag(admitted, "drop-scratch")
         )
 
