@@ -175,8 +175,7 @@ def read_tree(tree: exp.Expression) -> TreeReading:
         return reading
     for node in tree.walk():
         _check_node(node, reading)
-    _check_order(tree, reading)
-    _check_choices(tree, reading)
+        _check_choice(node, reading)
     _collect(tree, (), reading, top=True)
     return reading
 
@@ -294,33 +293,41 @@ def _check_type(node: exp.DataType, reading: TreeReading) -> None:
         reading.refuse(Code.SQL_USER_TYPE, f"type {node.sql('tsql')} is not a plain system type", node)
 
 
-def _check_order(tree: exp.Expression, reading: TreeReading) -> None:
+def _check_choice(node: exp.Expression, reading: TreeReading) -> None:
+    """Refuse an ORDER BY that a view can't have, and choices among rows that no ordering decides."""
+    match node:
+        case exp.Select():
+            _check_order(node, reading)
+            _check_rows(node, reading)
+        case exp.SetOperation():
+            _check_order(node, reading)
+        case exp.Window():
+            order = node.args.get("order")
+            if order and not all(ordered.find(exp.Column) for ordered in order.expressions):
+                reading.refuse(Code.SQL_NONDETERMINISTIC, "a window is ordered by a constant", node)
+        case exp.GroupConcat():
+            if not isinstance(node.this, exp.Order) and not isinstance(node.parent, exp.WithinGroup):
+                message = "STRING_AGG without WITHIN GROUP has any order"
+                reading.refuse(Code.SQL_NONDETERMINISTIC, message, node)
+        case _:
+            return
+
+
+def _check_order(query: exp.Expression, reading: TreeReading) -> None:
     """ORDER BY of a query, derived table or CTE needs TOP or OFFSET; in FOR XML it orders the text."""
-    for query in tree.find_all(exp.Select, exp.Union, exp.Except, exp.Intersect):
-        limited = query.args.get("limit") or query.args.get("offset") or query.args.get("for_")
-        if query.args.get("order") and not limited:
-            reading.refuse(Code.SQL_ORDER_BY, "ORDER BY without TOP or OFFSET", query.args["order"])
+    limited = query.args.get("limit") or query.args.get("offset") or query.args.get("for_")
+    if query.args.get("order") and not limited:
+        reading.refuse(Code.SQL_ORDER_BY, "ORDER BY without TOP or OFFSET", query.args["order"])
 
 
-def _check_choices(tree: exp.Expression, reading: TreeReading) -> None:
-    """Refuse choices among rows that no ordering decides."""
-    for query in tree.find_all(exp.Select):
-        limit = query.args.get("limit")
-        if limit and not query.args.get("order") and not _takes_all(limit) and not _only_exists(query):
-            reading.refuse(Code.SQL_NONDETERMINISTIC, "TOP without ORDER BY chooses any rows", query)
-        rows = query.args.get("from_") and not query.args.get("order")
-        if rows and isinstance(query.args.get("for_"), exp.ForClause):
-            reading.refuse(Code.SQL_NONDETERMINISTIC, "FOR XML or JSON without ORDER BY has any order", query)
-    for window in tree.find_all(exp.Window):
-        order = window.args.get("order")
-        for ordered in order.expressions if order else ():
-            if not ordered.find(exp.Column):
-                reading.refuse(Code.SQL_NONDETERMINISTIC, "a window is ordered by a constant", window)
-    for aggregate in tree.find_all(exp.GroupConcat):
-        if not isinstance(aggregate.this, exp.Order) and not isinstance(aggregate.parent, exp.WithinGroup):
-            reading.refuse(
-                Code.SQL_NONDETERMINISTIC, "STRING_AGG without WITHIN GROUP has any order", aggregate
-            )
+def _check_rows(query: exp.Select, reading: TreeReading) -> None:
+    limit = query.args.get("limit")
+    unordered = not query.args.get("order")
+    if limit and unordered and not _takes_all(limit) and not _only_exists(query):
+        reading.refuse(Code.SQL_NONDETERMINISTIC, "TOP without ORDER BY chooses any rows", query)
+    if unordered and query.args.get("from_") and isinstance(query.args.get("for_"), exp.ForClause):
+        message = "FOR XML or JSON without ORDER BY has any order"
+        reading.refuse(Code.SQL_NONDETERMINISTIC, message, query)
 
 
 def _takes_all(limit: exp.Expression) -> bool:
