@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
@@ -18,13 +18,14 @@ from dpone_contracts.chain import (
     replacement_faults,
     verify_folder,
 )
-from dpone_contracts.document import admit_document, document_class, load_document
+from dpone_contracts.document import Part, admit_document, document_class, load_document
 from dpone_contracts.receipts import (
     BaselineAdoptionReceipt,
     RouteLiveCertificationReceipt,
     RuntimeAssuranceReceipt,
     TrustedAttemptTerminationReceipt,
 )
+from dpone_contracts.registry import DOCUMENTS
 from dpone_contracts.scalars import instant
 
 if TYPE_CHECKING:
@@ -258,3 +259,47 @@ def test_the_script_refuses_wrong_usage(tmp_path: Path) -> None:
             [sys.executable, "-I", "-S", str(SCRIPT), *arguments], capture_output=True, check=False
         )
         assert ran.returncode == 2
+
+
+def parts_of(kind: type[Part], seen: set[type[Part]]) -> set[type[Part]]:
+    if kind not in seen:
+        seen.add(kind)
+        waiting: list[Any] = [field.annotation for field in kind.model_fields.values()]
+        while waiting:
+            annotation = waiting.pop()
+            waiting.extend(get_args(annotation))
+            if isinstance(annotation, type) and issubclass(annotation, Part):
+                parts_of(annotation, seen)
+    return seen
+
+
+def test_every_model_with_rules_has_its_rules_in_the_script() -> None:
+    seen: set[type[Part]] = set()
+    for schema in DOCUMENTS:
+        kind = document_class(schema)
+        assert kind is not None
+        parts_of(kind, seen)
+    with_rules = {part.__name__ for part in seen if part._rules is not Part._rules}
+    assert with_rules - standalone_verify.RULES.keys() == set()
+    assert {part.__name__ for part in seen} == standalone_verify.PARTS.keys()
+
+
+def test_what_an_attempt_began_its_admitted_successor_may_finish() -> None:
+    files = folder()
+    receipt: AttemptContinuationReceipt = read("attempt-continuation-receipt.day2-competitor-price-event")
+    original = "attempt-binding.normal-day2-competitor-price-event"
+    successor = {"try_number": receipt.try_number, "pod_uid": receipt.pod_uid, "fencing_epoch": 900}
+    attempt = AttemptBinding.from_bytes(changed(original, **successor))
+    manifest = read("sealed-artifact-manifest.normal-day2-competitor-price-event")
+    seal = {"attempt_binding_sha256": attempt.digest}
+    files["attempt.json"] = attempt.to_bytes()
+    files["manifest.json"] = changed("sealed-artifact-manifest.normal-day2-competitor-price-event", **seal)
+    assert manifest.attempt_binding_sha256 != attempt.digest
+    assert verify_folder(files).verdict == "verified"
+    del files["attempt-continuation-receipt.day2-competitor-price-event.json"]
+    broken = verify_folder(files)
+    assert broken.first_broken == (
+        "manifest.json",
+        "seal_authorization_receipt_sha256",
+        "agrees:attempt_binding_sha256",
+    )

@@ -11,6 +11,7 @@ from dpone_contracts.artifacts import SealAuthorizationReceipt
 from dpone_contracts.canonical import digest_of
 from dpone_contracts.cleanup import allocation_id
 from dpone_contracts.document import (
+    DocumentCode,
     Inadmissible,
     Refused,
     Valid,
@@ -18,6 +19,7 @@ from dpone_contracts.document import (
     document_class,
     load_document,
 )
+from dpone_contracts.errors import CATALOGUE
 from dpone_contracts.identity import recovery_plan_digest
 from dpone_contracts.plan_bundle import artifact_authority_digest
 from dpone_contracts.receipts import baseline_generation_id
@@ -232,3 +234,7 @@ def test_a_wrong_digest_anywhere_inside_is_refused_although_the_document_is_dige
         document.pop(own.DIGEST_FIELD)
         document[own.DIGEST_FIELD] = digest_of(document)
         assert isinstance(load_document(json.dumps(document).encode()), Refused), path
+
+
+def test_every_code_of_a_document_is_in_the_catalogue() -> None:
+    assert {code.value for code in DocumentCode} <= CATALOGUE.keys()

@@ -129,6 +129,7 @@ DPONE_JOURNAL_EDGE_REFUSED | REFUSED | The state graph has no such edge from the
 DPONE_KEY_REFERENCE_UNRESOLVED | REFUSED | The encryption key that the seal policy refers to is absent or has the wrong size | the key reference (never the key) | dpone doctor
 DPONE_LAB_DAY_NOT_A_DAY | USAGE | The day is not a date of the form YYYY-MM-DD | the --day option | dpone lab demo --help
 DPONE_LAB_DAY_WITHOUT_EVENTS | REFUSED | The real data of the lab has no events on that day | the first and last day in the evidence | dpone lab demo
+DPONE_LAB_EVIDENCE_NOT_EMPTY | REFUSED | The folder for evidence must be new or empty: two runs' documents are two stories | the folder in the message | dpone lab demo --help
 DPONE_MSSQL_ALREADY_THERE | REFUSED | A row with this key is already there; nothing was written | the constraint named in the evidence | dpone refresh status
 DPONE_MSSQL_CREATE_ONLY | REFUSED | A create-only table was to be changed; the database refused | who sent the statement | stop and call the platform's owner
 DPONE_MSSQL_DDL_FROZEN | REFUSED | DDL on a covered object while a mutation runs; the database refused it | the running operation | dpone refresh status
@@ -178,6 +179,7 @@ DPONE_PUBLICATION_NOT_READY | REFUSED | The operation's journal is not where a p
 DPONE_PUBLICATION_ROWS_MOVED | REFUSED | Heads, checkpoint or journal are not what the publication starts from | the rows named in the evidence | dpone refresh recover plan
 DPONE_ROW_BATCH_UNEXPECTED | REFUSED | An image's batch lacks a column, has another type, or is not in row order | the column named in the evidence | dpone refresh status
 DPONE_ROW_VALUE_REFUSED | REFUSED | A value is outside its column's type or cannot be carried exactly | the column and the rule, in SQL Server | dpone refresh status
+DPONE_SCOPE_DIVERGED | REFUSED | The SQL Server scope is no longer what the committed mutation left; somebody wrote to it | writers of the target since the receipt | dpone refresh recover plan
 DPONE_SCOPE_HEAD_MOVED | REFUSED | The scope is not at the planned revision | the scope's head | dpone refresh status
 DPONE_SCRATCH_CONFLICT | REFUSED | An object stands under a scratch name of dbt, which dbt would drop | the object in the message; nothing is dropped for you | dpone refresh status
 DPONE_SEAL_CONTENT_MISMATCH | CORRUPTION | The rows that were exported are not the rows of the committed image | the image relation and its receipt | stop and call the platform's owner

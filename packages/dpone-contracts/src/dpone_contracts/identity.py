@@ -36,7 +36,6 @@ from dpone_contracts.scope import DayScope
 from dpone_contracts.summaries import FailedWorkflowSummary
 from dpone_contracts.template_pack import Topology
 
-
 DISPOSABLE_ENVIRONMENT: Final = "disposable-lab"
 """The one environment whose route may be UNVERIFIED: its documents name it, so they never pass for production's."""
 

@@ -154,7 +154,7 @@ class DagProjection(Document):
                 yield broken("one-identity", "differs from the plan bundle's", name)
         for name in ("pre_release_bundle_sha256", "package_artifacts_sha256"):
             if getattr(template, name) != getattr(self, name):
-                yield lax(
+                yield broken(
                     "one-identity", "differs from the projection's", "template_pack", "semantic_refresh", name
                 )
         operations = {plan.model_unique_id: plan.operation_id for plan in bundle.operation_plans}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform as platform_module
 import shutil
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib import resources
@@ -64,6 +63,7 @@ from dpone_mssql.relation_observer import MssqlRelationObserver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from datetime import date
 
     from dpone.application.services import Services

@@ -10,7 +10,6 @@ import time
 import uuid
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpone_contracts.canonical import canonical_bytes
@@ -18,6 +17,7 @@ from dpone_contracts.receipts import TrustedAttemptTerminationReceipt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from dpone_contracts.bindings import AttemptBinding
     from dpone_contracts.ports.attestor import Attestor

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+import traceback
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,11 @@ def main() -> int:
     except DponeError as error:
         tell("error", **error.diagnostics())
         return int(error.exit_class)
+    except Exception as fault:  # noqa: BLE001 - the process edge: whatever it was is told and the end is not success
+        traceback.print_exc()
+        told = DponeError("DPONE_INTERNAL", f"the worker ended with {type(fault).__name__}")
+        tell("error", **told.diagnostics())
+        return int(told.exit_class)
     tell("summary", digest=summary.digest)
     return int(ExitClass.DONE)
 

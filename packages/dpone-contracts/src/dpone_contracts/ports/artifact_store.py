@@ -10,8 +10,8 @@ from dpone_contracts.effects import EffectKind, EffectResult, effect
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dpone_contracts.ports.image_reader import ImageBatch
     from dpone_contracts.plan_bundle import PlanTarget
+    from dpone_contracts.ports.image_reader import ImageBatch
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 from dpone_contracts.effects import EffectKind, EffectResult, effect
 
 if TYPE_CHECKING:
+    from dpone_contracts.plan_bundle import PlanTarget
     from dpone_contracts.plans import OperationPlan
     from dpone_contracts.ports.refresh_state import AdmittedOperation
-    from dpone_contracts.plan_bundle import PlanTarget
     from dpone_contracts.relations import ClickHouseRelation
 
 

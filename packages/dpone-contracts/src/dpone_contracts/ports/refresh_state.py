@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from dpone_contracts.bindings import AttemptBinding, AttemptContinuationReceipt, WorkflowExecutionBinding
     from dpone_contracts.document import Document
     from dpone_contracts.journal import JournalEntry, OperationState
-    from dpone_contracts.ports.activation_store import Checkpoint, ScopeHead, TargetHead
     from dpone_contracts.plan_bundle import PlanBundle
+    from dpone_contracts.ports.activation_store import Checkpoint, ScopeHead, TargetHead
     from dpone_contracts.receipts import TrustedAttemptTerminationReceipt
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 from dpone_contracts.effects import EffectKind, EffectResult, effect
 
 if TYPE_CHECKING:
+    from dpone_contracts.plan_bundle import PlanTarget
     from dpone_contracts.plans import OperationPlan
     from dpone_contracts.ports.model_build import RenderedBatch
     from dpone_contracts.ports.refresh_state import AdmittedOperation
-    from dpone_contracts.plan_bundle import PlanTarget
     from dpone_contracts.relations import SqlRelation
 
 
@@ -90,6 +90,14 @@ class ScopeMutation(Protocol):
     @effect(EffectKind.READ)
     def evidence(self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation) -> BuildEvidence:
         """Receipt, fate, images, temp relation and sessions of an attempt."""
+        ...
+
+    @effect(EffectKind.READ)
+    def current_scope(self, plan: OperationPlan, target: PlanTarget) -> tuple[int, str]:
+        """(rows, content digest) of the target's scope as it stands.
+
+        Raises `DponeError` DPONE_CONTINUATION_TOO_LARGE beyond the row, image and 64 MiB gates of a continuation.
+        """
         ...
 
     @effect(EffectKind.COMMIT)

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from dpone.cli import evidence, schemas
+from dpone_contracts.json_schemas import schema_files
+from dpone_contracts.registry import DOCUMENTS
+
+VECTORS = Path(__file__).parents[2] / "dpone-contracts" / "tests" / "vectors" / "published-0.74"
+VALID = VECTORS / "valid" / "workflow-plan.normal-day1.json"
+LENIENT = VECTORS / "lenient" / "workflow-plan.day-week-date.json"
+INVALID = VECTORS / "invalid" / "workflow-plan.text-array-root.json"
+
+
+def run(app: Any, *arguments: object) -> Any:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_validate_prints_a_verdict_a_file_as_json() -> None:
+    result = run(schemas.app, "validate", VALID, LENIENT, INVALID, "--format", "json")
+    assert result.exit_code == 1
+    first, second, third = json.loads(result.stdout)
+    assert first == {
+        "file": str(VALID),
+        "schema": "dpone.semantic-refresh-workflow-plan.v1",
+        "digest": "sha256:853b13ee8a88463acc3bfd95717c40544e41dd21020146e6e78c6341ae71eef9",
+        "verdict": "valid",
+        "code": None,
+        "path": None,
+        "reason": None,
+    }
+    assert (second["verdict"], second["code"], second["path"]) == (
+        "refused",
+        "DPONE_DOCUMENT_SPELLING",
+        "scope_start",
+    )
+    assert second["reason"].startswith("readable but inadmissible")
+    assert (third["verdict"], third["code"], third["path"]) == ("refused", "DPONE_DOCUMENT_TEXT", "$")
+
+
+def test_validate_ends_with_0_when_all_are_valid() -> None:
+    result = run(schemas.app, "validate", *sorted((VECTORS / "valid").glob("*.json")))
+    assert result.exit_code == 0
+    assert result.stdout.count(": valid ") == len(list((VECTORS / "valid").glob("*.json")))
+
+
+@pytest.mark.parametrize("arguments", [[], ["absent.json"], [VALID, "--format", "yaml"], [VECTORS]])
+def test_validate_ends_with_2_for_wrong_usage(arguments: list[object]) -> None:
+    assert run(schemas.app, "validate", *arguments).exit_code == 2
+
+
+def test_list_names_every_schema() -> None:
+    assert [
+        row["schema"] for row in json.loads(run(schemas.app, "list", "--format", "json").stdout)
+    ] == sorted(DOCUMENTS)
+    assert len(run(schemas.app, "list").stdout.splitlines()) == len(DOCUMENTS)
+
+
+def test_export_writes_what_the_models_give(tmp_path: Path) -> None:
+    assert run(schemas.app, "export", "--output", tmp_path).exit_code == 0
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == schema_files()
+    one = run(schemas.app, "export", "dpone.semantic-refresh-attempt-binding.v1")
+    assert json.loads(one.stdout)["$id"] == "urn:dpone.semantic-refresh-attempt-binding.v1"
+    assert run(schemas.app, "export", "dpone.no-such.v1").exit_code == 2
+
+
+def test_verify_ends_with_0_for_a_whole_chain_and_names_the_first_broken_link(tmp_path: Path) -> None:
+    whole = run(evidence.app, "verify", VECTORS / "valid", "--format", "json")
+    assert whole.exit_code == 0
+    assert json.loads(whole.stdout)["verdict"] == "verified"
+    for path in (VECTORS / "valid").glob("*.json"):
+        if path.name != "route-live-certification-receipt.pass.json":
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    broken = run(evidence.app, "verify", tmp_path)
+    assert broken.exit_code == 1
+    assert broken.stdout.splitlines()[-2].startswith("first broken: route-live-certification-receipt.revoked")
+    assert broken.stdout.splitlines()[-1] == "verdict: broken"
+
+
+def test_verify_asks_for_an_instant_when_told(tmp_path: Path) -> None:
+    assert run(evidence.app, "verify", VECTORS / "valid", "--at", "2026-09-15T00:00:00Z").exit_code == 0
+    assert run(evidence.app, "verify", VECTORS / "valid", "--at", "2026-10-03T00:00:00Z").exit_code == 1
+    assert run(evidence.app, "verify", tmp_path, "--at", "soon").exit_code == 2
+    assert run(evidence.app, "verify").exit_code == 2
+
+
+def test_the_printed_script_runs_by_itself(tmp_path: Path) -> None:
+    script = tmp_path / "verify.py"
+    script.write_text(run(evidence.app, "verify", "--print-script").stdout, encoding="utf-8")
+    command = [sys.executable, "-I", "-S", str(script), str(VECTORS / "valid")]
+    ran = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert ran.returncode == 0
+    assert ran.stdout == run(evidence.app, "verify", VECTORS / "valid").stdout
+
+
+def test_show_tells_the_story_in_the_order_of_the_chain() -> None:
+    told = json.loads(run(evidence.app, "show", VECTORS / "valid", "--format", "json").stdout)
+    kinds = [item["schema"] for item in told]
+    first = kinds.index("dpone.semantic-refresh-operation-plan.v1")
+    assert (
+        first
+        < kinds.index("dpone.semantic-refresh-workflow-plan.v1")
+        < kinds.index("dpone.semantic-refresh-attempt-binding.v1")
+    )
+    assert run(evidence.app, "show", VECTORS / "valid").exit_code == 0
