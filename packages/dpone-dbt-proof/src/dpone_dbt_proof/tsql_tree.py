@@ -20,6 +20,8 @@ from dpone_dbt_proof.tsql_policy import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dpone_dbt_proof.relation_names import NameRules
+
 QUERY_TYPES: Final = (exp.Select, exp.Union, exp.Except, exp.Intersect, exp.Subquery)
 
 _MUTATIONS: Final = (exp.DML, exp.DDL, exp.Create, exp.Drop, exp.Merge, exp.Alter, exp.TruncateTable)
@@ -156,6 +158,7 @@ class NameRead:
 class TreeReading:
     """What the walk found."""
 
+    rules: NameRules
     reads: list[NameRead] = field(default_factory=list)
     findings: list[TreeFinding] = field(default_factory=list)
 
@@ -164,9 +167,9 @@ class TreeReading:
         self.findings.append(TreeFinding(code, message, near))
 
 
-def read_tree(tree: exp.Expression) -> TreeReading:
+def read_tree(tree: exp.Expression, rules: NameRules) -> TreeReading:
     """Walk one statement: refuse what is not on the list, and collect every relation that is not a CTE."""
-    reading = TreeReading()
+    reading = TreeReading(rules)
     if isinstance(tree, _MUTATIONS) and not isinstance(tree, QUERY_TYPES):
         reading.refuse(Code.SQL_MUTATION, f"the statement is {tree.key.upper()}", tree)
         return reading
@@ -378,7 +381,7 @@ def _collect_table(table: exp.Table, ctes: tuple[str, ...], reading: TreeReading
         return
     parts = _name_parts(table)
     if len(parts) == 1:
-        if parts[0] not in ctes:
+        if not any(reading.rules.surely_equal(parts[0], cte) for cte in ctes):
             reading.refuse(Code.SQL_ONE_PART_NAME, f"{parts[0]} has no schema", table)
         return
     reading.reads.append(NameRead(parts, function=False, near=table))
