@@ -252,11 +252,32 @@ def _argument_refusal(kind: type[exp.Expression], name: str) -> tuple[Code, str]
 
 
 def _check_dot(node: exp.Dot, reading: TreeReading) -> None:
-    if isinstance(node.expression, exp.Func) and not _is_applied(node):
+    if _is_applied(node) or _is_xml_text(node) or isinstance(node.parent, exp.Dot):
+        return
+    if isinstance(node.expression, exp.Func):
         code = Code.SQL_USER_FUNCTION if isinstance(node.this, (exp.Identifier, exp.Dot)) else Code.SQL_METHOD
         reading.refuse(code, f"{node.expression.name or 'a function'} is called on a name", node)
-    elif not isinstance(node.parent, (exp.Table, exp.Dot)) and not _is_applied(node):
+    elif not isinstance(node.parent, exp.Table) and not _is_column_in_xml(node):
         reading.refuse(Code.SQL_CONSTRUCT, "a member of an expression is named", node)
+
+
+def _is_xml_text(node: exp.Dot) -> bool:
+    """Tell whether the call takes the text of `(SELECT … FOR XML …, TYPE)`: the old way to join texts."""
+    query = node.this.this if isinstance(node.this, exp.Subquery) else None
+    call = node.expression
+    literal = isinstance(call, exp.Anonymous) and all(
+        isinstance(part, exp.Literal) for part in call.expressions
+    )
+    made_here = isinstance(query, exp.Select) and isinstance(query.args.get("for_"), exp.ForClause)
+    return literal and made_here and call.name.upper() == "VALUE"
+
+
+def _is_column_in_xml(node: exp.Dot) -> bool:
+    """The parser keeps `t.name` as a member where the query around it has a method called on it."""
+    around = node.find_ancestor(exp.Dot)
+    while around is not None and not _is_xml_text(around):
+        around = around.find_ancestor(exp.Dot)
+    return around is not None and isinstance(node.this, exp.Identifier)
 
 
 def _is_applied(node: exp.Dot) -> bool:
