@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpone_contracts.effects import NotApplied
+from dpone_contracts.names import query_id_prefix
 from dpone_contracts.ports.publisher import UuidMap
 from dpone_contracts.testing.memory_rows import TargetRows
 from dpone_contracts.testing.plan_example import ExampleModel
@@ -178,4 +179,6 @@ class PublisherSuite:
         self, publisher: PreparedPublisher, generation: Generation
     ) -> None:
         prepared(publisher, generation)
-        assert publisher.active_queries("dpone-") == ()
+        attempt = generation.admitted.attempt
+        prefix = query_id_prefix(attempt.workflow_execution_binding_sha256, attempt.operation_id)
+        assert publisher.active_queries(prefix) == ()
