@@ -121,7 +121,12 @@ class Part(BaseModel):
         for fault in self._rules():
             if not (fault.readable and info.context is READING):
                 refuse(fault.rule, fault.reason, path=fault.path, readable=fault.readable)
+        if info.context is None:
+            self._hold_digests()
         return self
+
+    def _hold_digests(self) -> None:
+        """Verify digests when somebody validates a document without loading it."""
 
     def to_plain(self) -> dict[str, Any]:
         """Return the JSON value: published names, absent optionals left out."""
@@ -148,7 +153,7 @@ class Document(Part):
             cls.derive(plain)
         except CanonicalError as error:
             raise DocumentError(cls.SCHEMA, (_text_fault(error),)) from None
-        except (KeyError, TypeError, IndexError):
+        except (KeyError, TypeError, IndexError, AttributeError):
             pass  # A subject's field is missing: validation names it.
         plain.setdefault(cls.DIGEST_FIELD, digest_checked(plain))
         return cls.from_plain(plain)
@@ -164,18 +169,14 @@ class Document(Part):
         text = encode_checked(plain)
         return cast("Self", _admit(_judge(cls, Decoded(plain, text), text.encode("ascii"))))
 
-    @model_validator(mode="after")
-    def _hold_digests(self, info: ValidationInfo) -> Self:
-        """Verify digests when somebody validates a document without loading it."""
-        if info.context is not LOADING and info.context is not READING:
-            plain = self.to_plain()
-            try:
-                text = canonical_bytes(plain).decode("ascii")
-            except CanonicalError as error:
-                refuse(error.rule, error.reason, path=error.path)
-            for fault in _wrong_digests(type(self), plain, text):
-                refuse(fault.rule, fault.reason, path=fault.path)
-        return self
+    def _hold_digests(self) -> None:
+        plain = self.to_plain()
+        try:
+            text = canonical_bytes(plain).decode("ascii")
+        except CanonicalError as error:
+            refuse(error.rule, error.reason, path=error.path)
+        for fault in _wrong_digests(type(self), plain, text):
+            refuse(fault.rule, fault.reason, path=fault.path)
 
     @classmethod
     def derive(cls, plain: dict[str, Any]) -> None:
