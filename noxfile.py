@@ -59,6 +59,7 @@ def schemas(session: nox.Session) -> None:
     session.run("python", "tooling/export_schemas.py", "--check")
     session.run("python", "tooling/standalone_tables.py", "--check")
     session.run("python", "tooling/error_catalogue.py", "--check")
+    session.run("python", "tooling/state_graph.py", "--check")
 
 
 @nox.session(python=PYTHON)

@@ -1,4 +1,4 @@
-"""Writes docs/reference/state-graph.md: the journal's edges as a mermaid graph and a table, from the data."""
+"""Writes docs/reference/journal.md: the journal's edges as a mermaid graph and a table, from the data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from dpone_contracts.journal import EDGES, Edge
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "reference" / "state-graph.md"
+PAGE = ROOT / "docs" / "reference" / "journal.md"
 
 
 def page() -> str:

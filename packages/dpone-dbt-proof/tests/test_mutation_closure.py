@@ -119,7 +119,12 @@ def test_tables_and_views_of_the_project_may_be_read(shop: Any) -> None:
 
 @pytest.mark.parametrize(
     ("package", "code"),
-    [("dpone_platform", "PROJECT_HOOK"), ("shop", "PACKAGE_HOOK"), ("dbt_sqlserver", "ADAPTER_HOOK")],
+    [
+        ("dpone_platform", "PROJECT_HOOK"),
+        ("shop", "PROJECT_HOOK"),
+        ("helper", "PACKAGE_HOOK"),
+        ("dbt_sqlserver", "ADAPTER_HOOK"),
+    ],
 )
 def test_run_hooks_of_every_project_are_refused(shop: Any, package: str, code: str) -> None:
     shop.other("operation", "shop-on-run-end-0", package_name=package)

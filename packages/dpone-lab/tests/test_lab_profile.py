@@ -34,11 +34,7 @@ def marker_of(dsn: str) -> str:
         query = (
             "SELECT CONVERT(nvarchar(64), value) FROM sys.extended_properties WHERE class = 0 AND name = ?"
         )
-<<<<<<< HEAD
-        return connection.execute(query, profile.MARKER_PROPERTY).fetchval()
-=======
         return str(connection.execute(query, profile.MARKER_PROPERTY).fetchval())
->>>>>>> wip/lab
 
 
 @pytest.mark.engine
@@ -76,6 +72,13 @@ def test_two_labs_have_other_ports_passwords_and_markers(directory: Path, tmp_pa
     with profile.running_lab(directory) as one, profile.running_lab(tmp_path / "second") as other:
         assert one.mssql_dsn != other.mssql_dsn
         assert marker_of(one.mssql_dsn) != marker_of(other.mssql_dsn)
+
+
+@pytest.mark.engine
+def test_a_driver_that_is_not_there_is_one_clear_error_and_leaves_no_trace(directory: Path) -> None:
+    result = CliRunner().invoke(app, ["up", "--directory", str(directory), "--driver", "No Such Driver"])
+    assert (result.exit_code, "No Such Driver" in result.output) == (1, True)
+    assert not directory.exists()
 
 
 def test_a_taken_port_is_refused_before_anything_is_made(directory: Path) -> None:

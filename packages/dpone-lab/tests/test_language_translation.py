@@ -71,6 +71,10 @@ class SmallCatalog:
     def schema(self, name: str) -> str | None:
         return {"dbo": "dbo", "mart": "Mart", "sys": "sys"}.get(name.lower())
 
+    def trigger(self, schema: str, name: str) -> tuple[str, str, str] | None:
+        del schema, name
+        return None
+
     def index_name(self, schema: str, table: str, index: str) -> str | None:
         del schema, table
         return '"dbo"."index 1"' if index.lower() == "ix" else None
@@ -191,6 +195,8 @@ def test_a_missing_object_says_where_it_was_looked_for() -> None:
         ("delete sys.tables", 259),
         ("drop table gone", 3701),
         ("drop view t", 3705),
+        ("drop trigger gone", 3701),
+        ("disable trigger gone on t", 4902),
         ("create table mart2.x (a int)", 2760),
         ("create table t (a int)", 2714),
         ("create table n (a int, A int)", 2705),
@@ -213,9 +219,10 @@ def test_select_into_makes_exact_columns_and_keeps_not_null() -> None:
     translation = plan("select id, name, amount * 2 as twice, at, isnull(name, N'') as n2 into #n from t")
 
     assert translation.kind is Kind.SELECT_INTO
-    assert translation.prelude == (
+    (create,) = translation.prelude
+    assert create == (
         'CREATE TEMPORARY TABLE "#n" ("id" int8 NOT NULL, "name" sys."nvarchar(10)", "twice" numeric(20,4), '
-        '"at" timestamp(6), "n2" sys."nvarchar(10)" NOT NULL)',
+        '"at" timestamp(6), "n2" sys."nvarchar(10)" NOT NULL)'
     )
     assert [domain.name for domain in translation.domains] == ["nvarchar(10)"]
 
@@ -280,6 +287,10 @@ def test_create_view_leaves_a_typed_stub_and_its_body() -> None:
         'CREATE VIEW "Mart"."w" AS SELECT CAST(NULL AS int8) AS "a", CAST(NULL AS sys."nvarchar(10)") AS "b" WHERE false',
     )
     assert [lock.resource for lock in translation.locks] == [("#catalog", "Mart"), ("Mart", "w")]
+
+
+def test_a_condition_too_deep_to_walk_is_error_191_not_a_crash() -> None:
+    assert refusal(f"select 1 from t where {' and '.join(['id = 1'] * 2000)}").number == 191
 
 
 def test_conditions_are_one_boolean_and_unknown_is_false() -> None:

@@ -37,6 +37,10 @@ class EmptyCatalog:
     def schema(self, name: str) -> str | None:
         return name
 
+    def trigger(self, schema: str, name: str) -> tuple[str, str, str] | None:
+        del schema, name
+        return None
+
     def index_name(self, schema: str, table: str, index: str) -> str | None:
         del schema, table, index
         return None

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pyodbc
 import pytest
 
@@ -88,6 +89,18 @@ def test_a_killed_endpoint_keeps_what_was_committed_and_nothing_else(
     again.close()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems end PostgreSQL at the next start")
+def test_a_killed_endpoint_takes_its_postgresql_with_it(
+    running: EndpointProcess, data_directory: Path
+) -> None:
+    postgres = psutil.Process(
+        int((data_directory / "postgres" / "postmaster.pid").read_text().splitlines()[0])
+    )
+    running.kill()
+    postgres.wait(20)
+    assert not postgres.is_running()
+
+
 def test_postgresql_restarted_ends_open_sessions_and_keeps_what_was_committed(
     data_directory: Path, password: str, driver: str, dsn: Dsn, sql: Sql
 ) -> None:
@@ -164,3 +177,16 @@ def test_a_taken_port_is_one_line_and_exit_1(endpoint: Endpoint, data_directory:
     assert done.stdout == ""
     assert "cannot start the SQL Server endpoint" in done.stderr
     assert not (data_directory / "d").exists()
+
+
+def test_while_postgresql_is_down_a_login_is_refused(
+    data_directory: Path, password: str, driver: str, dsn: Dsn, sql: Sql
+) -> None:
+    with Endpoint(data_directory, password) as endpoint:
+        endpoint.cluster.crash()
+        with pytest.raises(pyodbc.Error, match="17142"):
+            pyodbc.connect(dsn(driver, endpoint.port))
+        endpoint.cluster.restart()
+        db = pyodbc.connect(dsn(driver, endpoint.port), autocommit=True)
+        assert sql(db, "SELECT 1 AS a")[-1] == [(1,)]
+        db.close()

@@ -254,3 +254,13 @@ def test_rowcount_and_error_follow_the_last_statement(db: pyodbc.Connection, sql
     BEGIN TRY INSERT dbo.tx VALUES (1, NULL) END TRY BEGIN CATCH SET @e = @@ERROR END CATCH;
     SELECT @n AS n, @e AS e"""
     assert sql(db, batch)[-1] == [(2, 2627)]
+
+
+def test_text_that_utf8_cannot_hold_is_refused_and_the_session_goes_on(
+    db: pyodbc.Connection, sql: Sql, error: ErrorOf
+) -> None:
+    sql(db, "BEGIN TRAN; INSERT dbo.tx VALUES (1, NULL)")
+    assert error(lambda: sql(db, "INSERT dbo.tx VALUES (2, NCHAR(55296))"))[1] != 0
+    assert state(db, sql) == (1, 1)
+    sql(db, "COMMIT")
+    assert ids(db, sql) == [1]

@@ -14,7 +14,9 @@ from dpone_contracts.journal import OperationState
 from dpone_contracts.ports.activation_store import Checkpoint, ScopeHead
 from dpone_contracts.summaries import DurableWorkflowSummary
 from dpone_contracts.testing.plan_example import ExampleModel, made_up
+from dpone_mssql.connection import SqlServerError
 from dpone_mssql.testing.refreshed import POD, Refreshed, applied, refreshed
+from dpone_mssql.testing.run_documents import exchanged, intent, prepared, published, published_empty
 
 if TYPE_CHECKING:
     from dpone_contracts.ports.refresh_state import AdmittedOperation
@@ -153,12 +155,15 @@ def test_of_many_workers_over_one_plan_exactly_one_is_admitted(one: Refreshed) -
 
 def test_the_journal_takes_each_edge_once_and_refuses_others(one: Refreshed) -> None:
     attempt = one.started().attempt
-    proof, other = one.example.baselines[0], one.example.binding("run-1")
-    assert code(one.state.append(attempt, S.PREPARED, S.COMMITTING, proof)) == "DPONE_JOURNAL_EDGE_REFUSED"
-    assert code(one.state.append(attempt, S.PREPARING, S.COMPLETE, proof)) == "DPONE_MSSQL_STATEMENT_FAILED"
+    proof, other = prepared(attempt), one.example.binding("run-1")
+    assert (
+        code(one.state.append(attempt, S.PREPARED, S.COMMITTING, intent(attempt)))
+        == "DPONE_JOURNAL_EDGE_REFUSED"
+    )
+    assert code(one.state.append(attempt, S.PREPARING, S.COMPLETE, proof)) == "DPONE_JOURNAL_EDGE_REFUSED"
+    assert code(one.state.append(attempt, S.PREPARING, S.PREPARED, other)) == "DPONE_JOURNAL_EDGE_REFUSED"
     assert one.state.append_prepared(((attempt, proof),)) == Applied(None)
     assert one.state.append_prepared(((attempt, proof),)) == Applied(None)
-    assert code(one.state.append_prepared(((attempt, other),))) == "DPONE_JOURNAL_EDGE_REFUSED"
     journal = one.state.journal(one.plan.operation_id)
     assert [(e.version, e.state, e.predecessor) for e in journal] == [
         (1, S.PREPARING, None),
@@ -166,6 +171,18 @@ def test_the_journal_takes_each_edge_once_and_refuses_others(one: Refreshed) -> 
     ]
     assert journal[1].receipt_sha256 == proof.digest
     assert len(journal[1].recorded_at) == len("2026-08-09T01:00:00.000000Z")
+
+
+def test_the_table_itself_refuses_what_is_no_edge(one: Refreshed) -> None:
+    attempt = one.started().attempt
+    insert = (
+        "INSERT INTO [dpone_control].[journal] SELECT j.[operation_id], 2, N'COMPLETE', 1, N'PREPARING', "
+        "j.[attempt_binding_sha256], j.[receipt_schema], j.[receipt_sha256], j.[recorded_at] "
+        f"FROM [dpone_control].[journal] AS j WHERE j.[operation_id] = 0x{attempt.operation_id[7:]};"
+    )
+    with pytest.raises(SqlServerError) as refused:
+        one.sql(insert)
+    assert (refused.value.number, refused.value.rule) == (547, "ck_journal_edge")
 
 
 def test_an_attempt_is_launched_once(one: Refreshed) -> None:
@@ -188,8 +205,8 @@ def test_a_continuation_fences_the_original_attempt_and_has_no_successor(one: Re
     continued = applied(one.state.continue_attempt(receipt, termination, worker))
     assert continued.attempt.fencing_epoch > admitted.attempt.fencing_epoch
     assert one.state.continue_attempt(receipt, termination, worker) == Applied(continued)
-    proof = one.example.baselines[0]
-    assert code(one.state.append(admitted.attempt, S.PREPARING, S.PREPARED, proof)) == "DPONE_FENCE_LOST"
+    late, proof = prepared(admitted.attempt), prepared(continued.attempt)
+    assert code(one.state.append(admitted.attempt, S.PREPARING, S.PREPARED, late)) == "DPONE_FENCE_LOST"
     assert isinstance(one.state.append(continued.attempt, S.PREPARING, S.PREPARED, proof), Applied)
     read = one.state.read_admission(admitted.attempt.workflow_execution_binding_sha256)
     assert read is not None
@@ -198,13 +215,10 @@ def test_a_continuation_fences_the_original_attempt_and_has_no_successor(one: Re
 
 
 def test_publication_moves_every_row_or_none(one: Refreshed) -> None:
-    attempt, plan, proof = one.started().attempt, one.plan, one.example.baselines[0]
-    for expected, state in (
-        (S.PREPARING, S.PREPARED),
-        (S.PREPARED, S.COMMITTING),
-        (S.COMMITTING, S.TARGET_COMMITTED),
-    ):
-        applied(one.state.append(attempt, expected, state, proof))
+    attempt, plan = one.started().attempt, one.plan
+    applied(one.state.append(attempt, S.PREPARING, S.PREPARED, prepared(attempt)))
+    applied(one.state.append(attempt, S.PREPARED, S.COMMITTING, intent(attempt)))
+    applied(one.state.append(attempt, S.COMMITTING, S.TARGET_COMMITTED, exchanged(attempt)))
     before = one.state.publication_rows(plan.operation_id)
     assert before.target_head is not None
     assert before.scope_head is None
@@ -216,13 +230,14 @@ def test_publication_moves_every_row_or_none(one: Refreshed) -> None:
             generation_id=made_up("generation 2"),
             target_uuid="64a4c26e-8769-4759-9d9d-2ba78255c9a1",
             owner_operation_id=plan.operation_id,
-            terminal_receipt_sha256=proof.digest,
+            terminal_receipt_sha256=exchanged(attempt).digest,
         ),
         scope_head=ScopeHead(plan.scope_family_id, plan.scope_start, 1, plan.operation_id),
         checkpoint=Checkpoint(plan.scope_family_id, plan.scope_end),
         journal_state=S.COMPLETE,
         journal_version=before.journal_version + 1,
     )
+    proof = published(attempt, before, after)
     stale = replace(before, journal_version=before.journal_version - 1)
     refused = one.state.publish(attempt, stale, after, proof)
     assert code(refused) == "DPONE_PUBLICATION_ROWS_MOVED"
@@ -260,14 +275,19 @@ def summary_of(one: Refreshed, admitted: AdmittedOperation) -> DurableWorkflowSu
 
 def test_a_summary_waits_for_every_journal_and_releases_the_guards(one: Refreshed) -> None:
     admitted = one.started()
-    binding, summary, proof = (
-        one.example.binding("run-1"),
-        summary_of(one, admitted),
-        one.example.baselines[0],
-    )
+    attempt, binding, summary = admitted.attempt, one.example.binding("run-1"), summary_of(one, admitted)
     assert code(one.state.persist_summary(binding, summary)) == "DPONE_SUMMARY_INCOMPLETE"
-    for expected, state in ((S.PREPARING, S.PREPARED), (S.PREPARED, S.COMPLETE)):
-        applied(one.state.append(admitted.attempt, expected, state, proof))
+    applied(one.state.append(attempt, S.PREPARING, S.PREPARED, prepared(attempt)))
+    before = one.state.publication_rows(one.plan.operation_id)
+    after = replace(
+        before,
+        scope_head=ScopeHead(one.plan.scope_family_id, one.plan.scope_start, 1, one.plan.operation_id),
+        checkpoint=Checkpoint(one.plan.scope_family_id, one.plan.scope_end),
+        journal_state=S.COMPLETE,
+        journal_version=3,
+    )
+    proof = published_empty(attempt, before, after)
+    assert one.state.publish(attempt, before, after, proof) == Applied(after)
     assert one.state.persist_summary(binding, summary) == Applied(summary.digest)
     assert one.state.persist_summary(binding, summary) == Applied(summary.digest)
     assert one.state.read_summary(binding.digest) == summary.to_bytes()

@@ -91,15 +91,21 @@ class ClickHousePublisher:
         """Insert one verified Parquet chunk into staging; the value is the rows written."""
         table, tag = table_of(target), _tag(admitted, f"load-{ordinal}")
         with reading():
-            rows, held = table_size(self._connection, scratch.staging_uuid, tag)
-            free = budget.free_bytes(self._connection, table.relation, tag)
+            held = budget.held_by(self._connection, scratch.staging, tag)
+        if held.uuid != scratch.staging_uuid:
+            evidence = {"expected": scratch.staging_uuid, "observed": str(held.uuid)}
+            return NotApplied(
+                Reason(
+                    "DPONE_CLICKHOUSE_SCRATCH_CONFLICT", f"{scratch.staging} is not the attempt's", evidence
+                )
+            )
         allowed = budget.allocated(admitted, budget.STAGING)
         refusal = budget.exceeded(
-            f"staging with chunk {ordinal}", held + len(data), allowed
-        ) or budget.exceeded(f"disk for chunk {ordinal}", len(data) + self._disk_reserve_bytes, free)
+            f"staging with chunk {ordinal}", held.size + len(data), allowed
+        ) or budget.exceeded(f"disk for chunk {ordinal}", len(data) + self._disk_reserve_bytes, held.free)
         if refusal is not None:
             return NotApplied(refusal)
-        return preparation.load(self._connection, table, scratch, rows, data, tag)
+        return preparation.load(self._connection, table, scratch, held.rows, data, tag)
 
     @effect(EffectKind.READ)
     def staging_content(

@@ -179,6 +179,7 @@ DPONE_PUBLICATION_NOT_READY | REFUSED | The operation's journal is not where a p
 DPONE_PUBLICATION_ROWS_MOVED | REFUSED | Heads, checkpoint or journal are not what the publication starts from | the rows named in the evidence | dpone refresh recover plan
 DPONE_ROW_BATCH_UNEXPECTED | REFUSED | An image's batch lacks a column, has another type, or is not in row order | the column named in the evidence | dpone refresh status
 DPONE_ROW_VALUE_REFUSED | REFUSED | A value is outside its column's type or cannot be carried exactly | the column and the rule, in SQL Server | dpone refresh status
+DPONE_SCOPE_DIVERGED | REFUSED | The SQL Server scope is no longer what the committed mutation left; somebody wrote to it | writers of the target since the receipt | dpone refresh recover plan
 DPONE_SCOPE_HEAD_MOVED | REFUSED | The scope is not at the planned revision | the scope's head | dpone refresh status
 DPONE_SCRATCH_CONFLICT | REFUSED | An object stands under a scratch name of dbt, which dbt would drop | the object in the message; nothing is dropped for you | dpone refresh status
 DPONE_SEAL_CONTENT_MISMATCH | CORRUPTION | The rows that were exported are not the rows of the committed image | the image relation and its receipt | stop and call the platform's owner

@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 INTERNAL_PACKAGES: Final = ("dbt_sqlserver", "dbt")
 """dbt's own macros, the adapter's first."""
 
+ASKS_A_DATABASE: Final = (
+    Code.JINJA_ADAPTER,
+    Code.JINJA_INTROSPECTION,
+    Code.JINJA_IS_INCREMENTAL,
+    Code.JINJA_RUN_QUERY,
+)
+"""Reasons of texts at which dbt stops when it has no connection."""
+
 _ADAPTER_PREFIXES: Final = ("sqlserver__", "default__")
 _RELATION_CALLS: Final = ("ref", "source")
 

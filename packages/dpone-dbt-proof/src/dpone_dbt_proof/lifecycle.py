@@ -24,6 +24,7 @@ from dpone_dbt_proof.reasons import Code, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from dpone_dbt_proof.manifest import Manifest
 
@@ -168,6 +169,15 @@ def platform_reasons(manifest: Manifest, index: MacroIndex) -> list[Reason]:
         *project_reasons(project),
         *profile_reasons(profile),
     ]
+
+
+def project_settings(project: Path) -> dict[str, Any]:
+    """Read an author's `dbt_project.yml`; empty where there is none that can be read."""
+    try:
+        settings = yaml.safe_load((project / "dbt_project.yml").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return {}
+    return settings if isinstance(settings, dict) else {}
 
 
 def root_only_settings(settings: Mapping[str, Any]) -> list[str]:

@@ -170,7 +170,7 @@ def _node(entry: Mapping[str, Any]) -> Node:
         package=entry["package_name"],
         name=entry["name"],
         fqn=tuple(entry.get("fqn") or ()),
-        path=entry["original_file_path"],
+        path=str(entry["original_file_path"]).removeprefix("./"),
         patch_path=entry.get("patch_path"),
         language=entry.get("language") or "",
         raw_code=entry.get("raw_code") or "",

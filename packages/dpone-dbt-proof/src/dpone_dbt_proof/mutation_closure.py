@@ -30,6 +30,8 @@ _BUILTIN_MATERIALIZATIONS: Final = (
     "test",
     "unit",
 )
+_NEVER_PUBLISHED: Final = ("operation", "test", "unit_test", "exposure")
+"""Resources that inherit a project's settings without being meant by them."""
 _ADAPTER_PACKAGES: Final = ("dbt", "dbt_sqlserver")
 _PLATFORM_PROJECT: Final = "dpone_platform"
 
@@ -65,7 +67,9 @@ def published(manifest: Manifest) -> list[Node]:
     return [
         manifest.nodes[key]
         for key in sorted(manifest.nodes)
-        if (publish := manifest.nodes[key].publish) is not None and publish.get("enabled") is True
+        if (publish := manifest.nodes[key].publish) is not None
+        and publish.get("enabled") is True
+        and manifest.nodes[key].resource_type not in _NEVER_PUBLISHED
     ]
 
 
@@ -114,7 +118,8 @@ def prove_closure(
     """Classify everything that the workflow's exact selection touches and state the closure as a document."""
     selection = select(manifest, workflow.node_ids)
     reasons = publish_reasons(manifest, workflow, profiles)
-    shared = [*_operations(manifest), *_beside(manifest, selection)]
+    authors = {manifest.nodes[key].package for key in workflow.node_ids}
+    shared = [*_operations(manifest, authors), *_beside(manifest, selection)]
     for key in workflow.node_ids:
         node = manifest.nodes[key]
         reasons[key] += [
@@ -250,12 +255,12 @@ def _test_reasons(test: Node) -> Iterator[Reason]:
             yield Reason(Code.MODEL_HOOK, f"test {test.name} has {name}", test.path)
 
 
-def _operations(manifest: Manifest) -> Iterator[Reason]:
+def _operations(manifest: Manifest, authors: set[str]) -> Iterator[Reason]:
     """on-run-start and on-run-end of every project that takes part run around every selection."""
     for node in manifest.of_type("operation"):
         if node.package in _ADAPTER_PACKAGES:
             code = Code.ADAPTER_HOOK
-        elif node.package in (manifest.project_name, _PLATFORM_PROJECT):
+        elif node.package in {manifest.project_name, _PLATFORM_PROJECT, *authors}:
             code = Code.PROJECT_HOOK
         else:
             code = Code.PACKAGE_HOOK

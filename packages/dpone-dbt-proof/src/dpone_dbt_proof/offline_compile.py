@@ -17,12 +17,16 @@ import yaml
 from jinja2.sandbox import SandboxedEnvironment
 
 from dpone_dbt_proof.dbt_process import run_dbt
+from dpone_dbt_proof.jinja_closure import ASKS_A_DATABASE, MacroIndex, model_closure
 from dpone_dbt_proof.manifest import Manifest, ManifestError, load_manifest
 from dpone_dbt_proof.platform_project import AuthorProject, materialise, offline_connection, platform_files
+from dpone_dbt_proof.selection import selector
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from dpone_dbt_proof.manifest import Node
 
 COMPILE_ARGUMENTS: Final = (
     "compile",
@@ -152,36 +156,68 @@ def _compile_around(
     where: ModelDatabase,
     timeout_seconds: float,
 ) -> _Compiled:
-    """Compile; each time dbt stops at a model, set its file aside and start again."""
-    environment = offline_connection(where.database, where.schema).environment("", 1)
+    """Compile; each time dbt stops at a model, leave it out (or set its file aside) and start again."""
     bad: list[BadModel] = []
+    stopped: dict[str, str] = {}
+    excluded: set[str] = set()
+    manifest_path = output / "target" / "manifest.json"
     while True:
+        manifest_path.unlink(missing_ok=True)
         ended = run_dbt(
-            COMPILE_ARGUMENTS,
+            [*COMPILE_ARGUMENTS, *(("--exclude", *sorted(excluded)) if excluded else ())],
             project=project,
             profiles=profiles,
             output=output,
-            environment=environment,
+            environment=offline_connection(where.database, where.schema).environment("", 1),
             timeout_seconds=timeout_seconds,
         )
         said = _CLOCK.sub("", ended.output).replace(str(output.parent), "")
         if not ended.finished:
             raise CompileError(f"dbt did not finish within {timeout_seconds:.0f} seconds")
-        if ended.exit_code in (0, 1):
-            try:
-                manifest = load_manifest(output / "target" / "manifest.json")
-            except ManifestError:
-                raise CompileError(_error_text(said)) from None
-            return _Compiled(manifest, ended.messages, tuple(bad))
+        manifest = _manifest(manifest_path)
+        if ended.exit_code in (0, 1) and manifest is not None:
+            return _Compiled(manifest, {**ended.messages, **stopped}, tuple(bad))
         found = _bad_model(said)
-        folders = (project, project / "dbt_packages" / source.name)
-        files = (
-            [folder / found.path for folder in folders if (folder / found.path).is_file()] if found else []
-        )
-        if found is None or not files or len(bad) == _MOST_BAD_MODELS:
+        if found is None or len(bad) + len(stopped) == _MOST_BAD_MODELS:
             raise CompileError(_error_text(said))
-        bad.append(found)
-        files[0].unlink()
+        node = _node_at(manifest, source.name, found.path)
+        if manifest is not None and node is not None and selector(node) not in excluded:
+            stopped[node.unique_id] = "dbt can't compile the model without a connection"
+            excluded |= {selector(node), *_refused_while_compiling(manifest)}
+        else:
+            _set_aside(project, source.name, found, said)
+            bad.append(found)
+
+
+def _manifest(path: Path) -> Manifest | None:
+    """Read what dbt wrote; it writes the parsed manifest before it compiles."""
+    try:
+        return load_manifest(path)
+    except ManifestError:
+        return None
+
+
+def _node_at(manifest: Manifest | None, package: str, path: str) -> Node | None:
+    nodes = manifest.nodes.values() if manifest is not None else ()
+    return next((node for node in nodes if (node.package, node.path) == (package, path)), None)
+
+
+def _refused_while_compiling(manifest: Manifest) -> Iterator[str]:
+    """Yield selectors of the models that would ask a database: dbt without a connection stops at each of them."""
+    index = MacroIndex(manifest)
+    for node in manifest.of_type("model"):
+        reasons = model_closure(manifest, index, node).reasons
+        if any(reason.code in ASKS_A_DATABASE for reason in reasons):
+            yield selector(node)
+
+
+def _set_aside(project: Path, package: str, found: BadModel, said: str) -> None:
+    for folder in (project, project / "dbt_packages" / package):
+        file = folder / found.path
+        if file.is_file():
+            file.unlink()
+            return
+    raise CompileError(_error_text(said))
 
 
 def _bad_model(said: str) -> BadModel | None:

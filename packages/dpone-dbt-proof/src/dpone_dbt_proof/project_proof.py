@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Final
 from dpone_contracts.document import DocumentError
 from dpone_contracts.relations import SqlRelation
 from dpone_dbt_proof.author_contract import AuthorContract, read_contract
-from dpone_dbt_proof.jinja_closure import MacroClosure, MacroIndex, model_closure, overriding_macros
+from dpone_dbt_proof.jinja_closure import (
+    ASKS_A_DATABASE,
+    MacroClosure,
+    MacroIndex,
+    model_closure,
+    overriding_macros,
+)
 from dpone_dbt_proof.lifecycle import platform_reasons
 from dpone_dbt_proof.mutation_closure import ClosureProof, prove_closure, workflows
 from dpone_dbt_proof.read_dependencies import ReadClosure, resolve_reads
@@ -121,10 +127,16 @@ def prove_project(
     scope: ProofScope = ProofScope.FULL,
     project: Path | None = None,
     roots: TwoRoots | None = None,
+    root_only: Sequence[str] = (),
 ) -> ProjectProof:
-    """Judge every published model. `project` is where the author's files are, for exact places only."""
+    """Judge every published model.
+
+    `project` is where the author's files are, for exact places only. `root_only` are the settings of the author's
+    `dbt_project.yml` that do not travel with it as a package.
+    """
     inputs = inputs or ProofInputs()
     judge = _Judge(manifest, inputs, scope, project, roots)
+    judge.root_only(roots.root_only if roots else root_only)
     proofs: list[WorkflowProof] = []
     v1: list[V1Model] = []
     for workflow in workflows(manifest, inputs.profiles):
@@ -155,6 +167,12 @@ class _Judge:
         self._rules = inputs.snapshot.snapshot.rules if inputs.snapshot else NameRules()
         self._dependencies = TargetDependencies(manifest, self._rules)
         self._shared = platform_reasons(manifest, self._index) if scope is ProofScope.FULL and roots else []
+
+    def root_only(self, settings: Sequence[str]) -> None:
+        """Refuse a dispatch order: the platform's root has none, whatever it would have chosen."""
+        if "dispatch" in settings:
+            message = "the project orders macro packages by dispatch"
+            self._shared = [*self._shared, Reason(Code.DISPATCH_OVERRIDE, message, "dbt_project.yml")]
 
     def workflow(self, workflow: Workflow) -> WorkflowProof:
         try:
@@ -188,7 +206,7 @@ class _Judge:
             reasons += in_file(self._project, node, macros.reasons)
             reasons += overriding_macros(self._index, node.package)
             reasons += self._tests(key, tests)
-            reasons += self._query_reasons(node, query)
+            reasons += self._query_reasons(node, query, macros)
             reasons += self._root_reasons(node)
             reasons += self._observed(node, query, closure)
         ordered = tuple(dict.fromkeys(sorted(reasons, key=lambda reason: reason.sort_key)))
@@ -209,8 +227,12 @@ class _Judge:
             protected=_protected(node),
         )
 
-    def _query_reasons(self, node: Node, query: QueryReading | None) -> Iterator[Reason]:
+    def _query_reasons(
+        self, node: Node, query: QueryReading | None, macros: MacroClosure
+    ) -> Iterator[Reason]:
         failure = self._roots.failures.get(node.unique_id) if self._roots else None
+        if query is None and self._roots and any(reason.code in ASKS_A_DATABASE for reason in macros.reasons):
+            return
         if query is None:
             code = Code.COMPILE_FAILED if failure else Code.COMPILE_REQUIRED
             yield Reason(code, failure or "the manifest holds no compiled SQL of the model", node.path)

@@ -12,15 +12,16 @@ from dpone_contracts.relations import SqlRelation
 from dpone_dbt_proof.reasons import Code, Reason
 from dpone_dbt_proof.relation_names import NameRules, distinct
 from dpone_dbt_proof.tsql_grammar import misplaced
-from dpone_dbt_proof.tsql_lexer import LexicalError, Token, place, tokenize, without_comments
+from dpone_dbt_proof.tsql_hints import hint_spans
+from dpone_dbt_proof.tsql_lexer import Kind, LexicalError, Token, place, tokenize, without_comments
 from dpone_dbt_proof.tsql_policy import TsqlPolicy
-from dpone_dbt_proof.tsql_text import refused_text, unprotected_calls, written_relations
+from dpone_dbt_proof.tsql_text import at, refused_text, unprotected_calls, written_relations
 from dpone_dbt_proof.tsql_tree import (
     NameRead,
     TreeFinding,
     TreeReading,
     column_list_aliases,
-    is_system_schema,
+    is_system_name,
     read_tree,
 )
 
@@ -79,8 +80,7 @@ def read_query(
     if not tokens:
         return _unread([Reason(Code.SQL_NOT_A_QUERY, "the text holds no statement")])
     try:
-        # The parser takes GROUP BY for one word, which a comment inside would break.
-        parsed = sqlglot.parse(without_comments(sql, tokens), dialect="tsql")
+        parsed = sqlglot.parse(_for_parser(sql, tokens), dialect="tsql")
         trees = [tree for tree in parsed if tree is not None]
     except _PARSER_ERRORS as error:
         return _unread([*_refused_anyway(tokens, policy), _syntax(error, sql, tokens)])
@@ -111,6 +111,22 @@ def read_query(
         if read.function
     ]
     return QueryReading(distinct(reads, rules), distinct(functions, rules), _unique(reasons), _unique(calls))
+
+
+def _for_parser(sql: str, tokens: list[Token]) -> str:
+    """Return the text that the parser gets, every token at its offset.
+
+    Comments are blank, because one inside GROUP BY, a single word to the parser, would break it. Table hints are
+    blank, because the tokens judge them and the parser knows few forms. `!<` and `!>` stand as `>=` and `<=`.
+    """
+    hinted = {index for first, last in hint_spans(tokens) for index in range(first, last + 1)}
+    kept = [token for index, token in enumerate(tokens) if index not in hinted]
+    text = without_comments(sql, kept)
+    for token in kept:
+        other = {"!<": ">=", "!>": "<="}.get(token.value) if token.kind is Kind.OPERATOR else None
+        if other is not None:
+            text = text[: token.start] + other + text[token.end :]
+    return text
 
 
 def _said(finding: TreeFinding, text: Sequence[Reason]) -> bool:
@@ -152,7 +168,9 @@ def _syntax(error: Exception, sql: str, tokens: Sequence[Token]) -> Reason:
         if faults:
             return faults[0]
         line, column = place(sql, len(sql.rstrip()))
-    what = str(details.get("description") or "the text can't be read").rstrip(".")
+    what = str(details.get("description") or "").rstrip(".")
+    if not what or "<class" in what:
+        what = "the text can't be read here"
     return Reason(Code.SQL_SYNTAX, what, line=line, column=column)
 
 
@@ -181,8 +199,8 @@ def _read_differently(tokens: Sequence[Token], reading: TreeReading) -> list[Rea
     """Every qualified name behind FROM, JOIN or APPLY must be a relation of the tree: two readers, one answer."""
     known = {tuple(part.upper() for part in read.parts if part) for read in reading.reads}
     return [
-        Reason(Code.SQL_SYNTAX, f"{'.'.join(parts)} follows FROM and was not read as a relation")
-        for parts in written_relations(tokens)
+        at(token, Code.SQL_SYNTAX, f"{'.'.join(parts)} was not read as a relation")
+        for token, parts in written_relations(tokens)
         if parts not in known
     ]
 
@@ -216,7 +234,7 @@ def _relation(
         return None, (Code.SQL_REMOTE, f"{written} names a linked server")
     if not all(read.parts):
         return None, (Code.SQL_OMITTED_SCHEMA, f"{written} leaves out the schema")
-    if is_system_schema(read.parts[-2]):
+    if is_system_name(read.parts[-2], read.parts[-1]):
         return None, (Code.SQL_SYSTEM_CATALOG, f"{written} is part of the server's catalog")
     relation = SqlRelation(*((database, *read.parts)[-3:]))
     if rules.surely_equal(relation.database, database):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dpone_dbt_proof.reasons import Code, Reason
+from dpone_dbt_proof.tsql_hints import hint_spans, refused_hints
 from dpone_dbt_proof.tsql_lexer import Kind
 from dpone_dbt_proof.tsql_policy import (
     FUNCTIONS,
@@ -16,6 +17,7 @@ from dpone_dbt_proof.tsql_policy import (
     TABLE_FUNCTIONS,
     TYPES,
     WITHOUT_PARENTHESES,
+    words,
 )
 
 if TYPE_CHECKING:
@@ -24,57 +26,12 @@ if TYPE_CHECKING:
     from dpone_dbt_proof.tsql_lexer import Token
     from dpone_dbt_proof.tsql_policy import TsqlPolicy
 
-_BEFORE_PARENTHESIS: Final = frozenset(
-    [
-        "ALL",
-        "AND",
-        "ANY",
-        "APPLY",
-        "AS",
-        "AUTO",
-        "BETWEEN",
-        "BY",
-        "CASE",
-        "CUBE",
-        "DISTINCT",
-        "ELSE",
-        "EXCEPT",
-        "EXISTS",
-        "EXPLICIT",
-        "FETCH",
-        "FOR",
-        "FROM",
-        "GROUP",
-        "HAVING",
-        "IN",
-        "INTERSECT",
-        "JOIN",
-        "LIKE",
-        "NEXT",
-        "NOT",
-        "OFFSET",
-        "ON",
-        "OR",
-        "OVER",
-        "PATH",
-        "PIVOT",
-        "RAW",
-        "ROLLUP",
-        "ROOT",
-        "SELECT",
-        "SETS",
-        "SOME",
-        "THEN",
-        "TOP",
-        "UNION",
-        "UNPIVOT",
-        "VALUES",
-        "WHEN",
-        "WHERE",
-        "WITH",
-        "INDEX",
-        "OPTION",
-    ]
+_BEFORE_PARENTHESIS: Final = words(
+    """
+    ALL AND ANY APPLY AS AUTO BETWEEN BY CASE CUBE DISTINCT ELSE EXCEPT EXISTS EXPLICIT FETCH FOR FROM GROUP HAVING IN
+    INDEX INTERSECT JOIN LIKE NEXT NOT OFFSET ON OPTION OR OVER PATH PIVOT RAW ROLLUP ROOT SELECT SETS SOME THEN TOP UNION
+    UNPIVOT VALUES WHEN WHERE WITH
+    """
 )
 """Words that stand before a parenthesis without being called."""
 
@@ -97,7 +54,10 @@ def refused_text(tokens: Sequence[Token], aliases: frozenset[str], policy: TsqlP
     `aliases` are the names that carry column lists (`v (a, b)`), in upper case: they are not calls.
     """
     yield from _statement_end(tokens)
+    hinted = {index for first, last in hint_spans(tokens) for index in range(first + 1, last + 1)}
     for index, token in enumerate(tokens):
+        if index in hinted and token.word not in REFUSED_WORDS:
+            continue
         match token.kind:
             case Kind.VARIABLE:
                 yield at(token, Code.SQL_VARIABLE, f"{token.value} is a variable")
@@ -109,7 +69,7 @@ def refused_text(tokens: Sequence[Token], aliases: frozenset[str], policy: TsqlP
                 yield from _name(tokens, index, aliases, policy)
             case Kind.STRING | Kind.NUMBER:
                 pass
-    yield from _hints(tokens)
+    yield from refused_hints(tokens)
     yield from _sequences_and_clauses(tokens)
 
 
@@ -160,8 +120,8 @@ def _outermost_items(tokens: Sequence[Token]) -> list[tuple[int, int, set[str]]]
     ]
 
 
-def written_relations(tokens: Sequence[Token]) -> Iterator[tuple[str, ...]]:
-    """Yield the name parts that follow FROM, JOIN and APPLY, upper case, as the text has them."""
+def written_relations(tokens: Sequence[Token]) -> Iterator[tuple[Token, tuple[str, ...]]]:
+    """Yield the names that follow FROM, JOIN and APPLY: where they begin, and their parts in upper case."""
     for index, token in enumerate(tokens):
         if token.word not in _RELATION_WORDS or (index and tokens[index - 1].word == "DISTINCT"):
             continue
@@ -173,10 +133,16 @@ def written_relations(tokens: Sequence[Token]) -> Iterator[tuple[str, ...]]:
                 break
             at_index += 2
         if len(parts) > 1:
-            yield tuple(parts)
+            yield tokens[index + 1], tuple(parts)
 
 
 def _statement_end(tokens: Sequence[Token]) -> Iterator[Reason]:
+    for index, token in enumerate(tokens):
+        beside = [
+            other.line for other in (*tokens[max(index - 1, 0) : index], *tokens[index + 1 : index + 2])
+        ]
+        if token.word == "GO" and token.line not in beside:
+            yield at(token, Code.SQL_SEVERAL_STATEMENTS, "GO separates batches")
     for index, token in enumerate(tokens):
         if not token.is_operator(";"):
             continue
@@ -247,39 +213,6 @@ def _call(tokens: Sequence[Token], index: int, policy: TsqlPolicy) -> Iterator[R
         yield at(token, REFUSED_CALLS.get(name, Code.SQL_FUNCTION), f"{name} is not on the list of functions")
 
 
-def _hints(tokens: Sequence[Token]) -> Iterator[Reason]:
-    """Judge the words of `WITH ( … )` behind a relation, and join hints."""
-    for index, token in enumerate(tokens):
-        if token.word == "JOIN" and index and tokens[index - 1].word == "REMOTE":
-            yield at(tokens[index - 1], Code.SQL_HINT, "join hint REMOTE is not admitted")
-        if not token.is_operator("(") or index == 0:
-            continue
-        words = _parenthesised_words(tokens, index)
-        hinted = tokens[index - 1].word == "WITH" or (
-            len(words) == 1
-            and words[0].word in LOCK_HINTS
-            and tokens[index - 1].kind in (Kind.WORD, Kind.QUOTED)
-        )
-        if hinted:
-            yield from (
-                at(word, Code.SQL_LOCK_HINT, f"locking hint {word.word} is not admitted")
-                for word in words
-                if word.word in LOCK_HINTS
-            )
-
-
-def _parenthesised_words(tokens: Sequence[Token], index: int) -> list[Token]:
-    words: list[Token] = []
-    depth = 0
-    for token in tokens[index:]:
-        depth += token.is_operator("(") - token.is_operator(")")
-        if depth == 0:
-            break
-        if depth == 1 and token.word:
-            words.append(token)
-    return words
-
-
 def _sequences_and_clauses(tokens: Sequence[Token]) -> Iterator[Reason]:
     words = [token.word for token in tokens]
     depth = 0
@@ -289,6 +222,8 @@ def _sequences_and_clauses(tokens: Sequence[Token]) -> Iterator[Reason]:
         match token.word:
             case "LIMIT" if index + 1 < len(tokens) and tokens[index + 1].kind is Kind.NUMBER:
                 yield at(token, Code.SQL_NOT_TSQL, "LIMIT is not T-SQL: use TOP or OFFSET")
+            case "VALUES" if index == 0 or not tokens[index - 1].is_operator("("):
+                yield at(token, Code.SQL_NOT_TSQL, "VALUES stands in parentheses in FROM only")
             case "NEXT" if following == ("VALUE", "FOR"):
                 yield at(token, Code.SQL_SEQUENCE, "a sequence is advanced")
             case "OPTION" if following[:1] == ("",):

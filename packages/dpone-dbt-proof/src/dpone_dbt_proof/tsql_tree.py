@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlglot import exp
 
 from dpone_dbt_proof.reasons import Code
-from dpone_dbt_proof.tsql_policy import JOIN_HINTS, LOCK_HINTS, PLAN_HINTS, RESERVED, TABLE_FUNCTIONS
+from dpone_dbt_proof.tsql_policy import (
+    COMPATIBILITY_VIEWS,
+    JOIN_HINTS,
+    LOCK_HINTS,
+    PLAN_HINTS,
+    RESERVED,
+    TABLE_FUNCTIONS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +97,6 @@ _NODES: Final[frozenset[type[exp.Expression]]] = frozenset(
         exp.JSONPath,
         exp.JSONKeyValue,
         exp.PropertyEQ,
-        exp.Interval,
     }
 )
 
@@ -197,6 +203,8 @@ def _check_node(node: exp.Expression, reading: TreeReading) -> None:
             reading.refuse(Code.SQL_SYNTAX, f"{node.name} is a reserved word", node)
         case exp.Dot():
             _check_dot(node, reading)
+        case exp.Exists() if not isinstance(node.this, QUERY_TYPES):
+            reading.refuse(Code.SQL_SYNTAX, "EXISTS needs a query", node)
         case exp.Join():
             _check_join(node, reading)
         case exp.WithTableHint():
@@ -245,6 +253,8 @@ def _check_dot(node: exp.Dot, reading: TreeReading) -> None:
     if isinstance(node.expression, exp.Func) and not _is_applied(node):
         code = Code.SQL_USER_FUNCTION if isinstance(node.this, (exp.Identifier, exp.Dot)) else Code.SQL_METHOD
         reading.refuse(code, f"{node.expression.name or 'a function'} is called on a name", node)
+    elif not isinstance(node.parent, (exp.Table, exp.Dot)) and not _is_applied(node):
+        reading.refuse(Code.SQL_CONSTRUCT, "a member of an expression is named", node)
 
 
 def _is_applied(node: exp.Dot) -> bool:
@@ -340,7 +350,7 @@ def _collect(node: exp.Expression, ctes: tuple[str, ...], reading: TreeReading, 
         _collect_table(node, ctes, reading)
     if isinstance(node, exp.Dot) and _is_applied(node):
         parts = (*_flatten(node.this), node.expression.name)
-        reading.reads.append(NameRead(parts, function=True, near=node))
+        reading.reads.append(NameRead(parts, isinstance(node.expression, exp.Func), node))
     for name, child in _children(node):
         if name != "with_":
             # A set expression and parentheses around it keep the statement's WITH at its leftmost query.
@@ -393,6 +403,8 @@ def _flatten(part: Any) -> list[str]:
     return [part.name if isinstance(part, exp.Expression) else str(part)]
 
 
-def is_system_schema(name: str) -> bool:
-    """Tell whether a schema holds the server's own catalog."""
-    return name.upper() in _SYSTEM_SCHEMAS
+def is_system_name(schema: str, name: str) -> bool:
+    """Tell whether a name is of the server's own catalog."""
+    return schema.upper() in _SYSTEM_SCHEMAS or (
+        schema.upper() == "DBO" and name.upper() in COMPATIBILITY_VIEWS
+    )

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
 from dpone_lab import profile
-from dpone_lab.demo_command import demo
-from dpone_lab.odbc import DriverMissingError
+from dpone_lab.odbc import CannotConnectError, DriverMissingError
 
 app = typer.Typer(no_args_is_help=True, help="The disposable local profile.")
-app.command()(demo)
 
 Directory = Annotated[
     Path, typer.Option("--directory", "-d", help="The lab's directory; made by up, removed by down.")
 ]
-Format = Annotated[str, typer.Option("--format", help="text or json")]
+
+
+class OutputFormat(StrEnum):
+    """How a command prints its result."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+Format = Annotated[OutputFormat, typer.Option("--format", help="How to print the result.")]
 
 _REFUSED = 1
 
@@ -34,14 +42,14 @@ def up(
     mssql_port: Annotated[int, typer.Option(help="Port of the SQL Server endpoint; 0 for a free one.")] = 0,
     clickhouse_port: Annotated[int, typer.Option(help="Port of ClickHouse; 0 for a free one.")] = 0,
     driver: Annotated[str | None, typer.Option(help="ODBC driver, by name or path.")] = None,
-    output: Format = "text",
+    output: Format = OutputFormat.TEXT,
 ) -> None:
     """Start the engines and print how to reach them."""
     try:
         running = profile.up(directory, mssql_port=mssql_port, clickhouse_port=clickhouse_port, driver=driver)
-    except (profile.LabError, DriverMissingError) as fault:
+    except (profile.LabError, DriverMissingError, CannotConnectError, OSError) as fault:
         _refuse(fault)
-    if output == "json":
+    if output is OutputFormat.JSON:
         typer.echo(
             json.dumps({**running.environment(), "marker": running.marker, "directory": running.directory})
         )

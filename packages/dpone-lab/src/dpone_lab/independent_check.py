@@ -144,14 +144,12 @@ def _mart_report(
     }
 
 
-def compare(engines: Engines, before: Snapshot, day: datetime) -> dict[str, Any]:
-    """Compare both databases now with what `before` and the base tables of the UTC day demand.
+def judge(before: Snapshot, after: Snapshot, base: BaseRows, day: datetime) -> dict[str, Any]:
+    """What two snapshots and the base tables of a UTC day say: the report and its verdict; nothing is read here.
 
     The verdict is true only when no row is missing or unexpected in either database.
     """
     scope = (day, day + timedelta(days=1))
-    after = take_snapshot(engines)
-    base = read_base(engines, *scope)
     models = [_mart_report(mart, before, after, mart.rows(base, *scope), scope) for mart in MARTS]
     clean = all(
         report["source_keys_unique"]
@@ -160,3 +158,8 @@ def compare(engines: Engines, before: Snapshot, day: datetime) -> dict[str, Any]
         for report in models
     )
     return {"day": f"{day:%Y-%m-%d}", "models": models, "verdict": clean}
+
+
+def compare(engines: Engines, before: Snapshot, day: datetime) -> dict[str, Any]:
+    """Read both databases now, and judge what `before` and the base tables of the UTC day demand of them."""
+    return judge(before, take_snapshot(engines), read_base(engines, day, day + timedelta(days=1)), day)

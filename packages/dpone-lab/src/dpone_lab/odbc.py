@@ -20,6 +20,10 @@ class DriverMissingError(Exception):
     """No ODBC driver, or no driver manager, was found; the message names what to install."""
 
 
+class CannotConnectError(Exception):
+    """The server or the driver refused a connection; the text is the driver's, which names no password."""
+
+
 def packaged_driver() -> str | None:
     """Return the path of Microsoft's driver inside the Python package that carries it, or None."""
     spec = find_spec(_PACKAGE)
@@ -56,10 +60,13 @@ def find_driver(wanted: str | None = None) -> str:
 
 
 def open_connection(dsn: str) -> Any:
-    """Open an autocommit connection without pooling."""
+    """Open an autocommit connection without pooling; :class:`CannotConnectError` when that fails."""
     pyodbc = _pyodbc()
     pyodbc.pooling = False
-    return pyodbc.connect(dsn, autocommit=True, timeout=15)
+    try:
+        return pyodbc.connect(dsn, autocommit=True, timeout=15)
+    except pyodbc.Error as fault:
+        raise CannotConnectError(str(fault.args[-1])) from fault
 
 
 @dataclass(frozen=True, slots=True)

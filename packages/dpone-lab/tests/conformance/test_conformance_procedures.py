@@ -27,11 +27,7 @@ def moment(microsecond: int) -> dt.datetime:
      (93, "datetime2", 27, (0, 7)), (3, "decimal", 38, (0, 38)), (4, "int", 10, (0, 0))],
 )  # fmt: skip
 def test_sp_datatype_info_answers_with_twenty_columns(
-<<<<<<< HEAD
-    sql, code: int, first: str, precision: int, scales
-=======
     sql: SqlClient, code: int, first: str, precision: int, scales: tuple[int | None, int | None]
->>>>>>> wip/lab
 ) -> None:
     cursor = sql.connection.cursor()
     cursor.execute(f"EXEC sp_datatype_info_100 {code}, @ODBCVer = 3")

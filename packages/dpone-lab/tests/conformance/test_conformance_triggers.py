@@ -34,11 +34,7 @@ def test_an_after_trigger_that_throws_undoes_the_statement_and_the_transaction(
     assert count(sql, table) == 1
 
 
-<<<<<<< HEAD
-def test_an_instead_of_trigger_replaces_the_change(sql, schema, table) -> None:
-=======
 def test_an_instead_of_trigger_replaces_the_change(sql: SqlClient, schema: str, table: str) -> None:
->>>>>>> wip/lab
     sql.run(
         f"CREATE TRIGGER {schema}.no ON {table} INSTEAD OF UPDATE, DELETE AS THROW 51201, N'CREATE_ONLY', 1"
     )

@@ -222,11 +222,7 @@ def test_hashbytes_of_nvarchar_digests_utf_16(sql: SqlClient, text: str) -> None
 @pytest.mark.parametrize(
     ("name", "algorithm"), [("SHA2_256", "sha256"), ("SHA2_512", "sha512"), ("MD5", "md5")]
 )
-<<<<<<< HEAD
-def test_hashbytes_of_binary_digests_the_bytes(sql, name: str, algorithm: str) -> None:
-=======
 def test_hashbytes_of_binary_digests_the_bytes(sql: SqlClient, name: str, algorithm: str) -> None:
->>>>>>> wip/lab
     value = bytes(range(256))
     found = sql.one(f"SELECT HASHBYTES('{name}', CAST(? AS varbinary(256)))", value)
     assert found == hashlib.new(algorithm, value).digest()

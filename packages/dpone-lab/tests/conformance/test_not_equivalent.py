@@ -99,6 +99,18 @@ REFUSED: dict[str, list[tuple[str, int]]] = {
         ("SELECT FORMAT(1, 'N')", 195),
     ],
     "convert-style": [("SELECT CONVERT(varchar(30), GETDATE(), 100)", 281)],
+    "unclear-text": [
+        ("SELECT CAST(1e0 AS varchar(30))", 40517),
+        ("SELECT CAST(GETDATE() AS varchar(30))", 40517),
+    ],
+    "date-arithmetic": [("SELECT GETDATE() + 1", 40517)],
+    "recursion": [
+        ("WITH c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c WHERE n < 3) SELECT n FROM c", 40517)
+    ],
+    "indirect-change": [
+        ("WITH c AS (SELECT id FROM {s}.t) DELETE FROM c", 40517),
+        ("SELECT id INTO #made FROM {s}.numbered", 40517),
+    ],
     "catalog-view": [("SELECT * FROM sys.dm_exec_query_stats", 208)],
 }
 SHOWN: set[str] = set()
@@ -122,7 +134,7 @@ def shows(name: str) -> Callable[[Test], Test]:
 def table(sql: SqlClient, schema: str) -> str:
     sql.run(
         f"CREATE TABLE {schema}.t (id int PRIMARY KEY, n int CHECK (n > 0), d nvarchar(9) DEFAULT N'x');"
-        f"INSERT {schema}.t VALUES (1, 1, N'a'), (2, 2, N'A')"
+        f"INSERT {schema}.t VALUES (1, 1, N'a'), (2, 2, N'A'); CREATE TABLE {schema}.numbered (id int IDENTITY)"
     )
     return f"{schema}.t"
 
@@ -197,6 +209,43 @@ def test_the_seventh_digit_is_rounded_away(sql: SqlClient, schema: str) -> None:
     assert sql.one(f"SELECT CONVERT(varchar(40), a, 126) FROM {schema}.d").startswith(
         "2021-01-01T00:00:00.123457"
     )
+
+
+@shows("blank-sets")
+def test_distinct_unions_and_keys_tell_trailing_blanks_apart(sql: SqlClient, schema: str) -> None:
+    source = "(VALUES ('a'), ('a ')) AS v (x)"
+    assert sql.one(f"SELECT COUNT(*) FROM (SELECT DISTINCT x FROM {source}) AS d") == 2
+    assert sql.one(f"SELECT COUNT(*) FROM (SELECT x FROM {source} GROUP BY x) AS d") == 1
+    sql.run(f"CREATE TABLE {schema}.b (x varchar(5) PRIMARY KEY); INSERT {schema}.b VALUES ('a'), ('a ')")
+    assert sql.one(f"SELECT COUNT(*) FROM {schema}.b WHERE x = 'a'") == 2
+
+
+@shows("blank-order")
+def test_text_sorts_without_its_trailing_blanks_and_without_padding(sql: SqlClient) -> None:
+    rows = sql.rows("SELECT n FROM (VALUES (1, 'a' + CHAR(9)), (2, 'a')) AS v (n, x) ORDER BY x + ''")
+    assert rows == [(2,), (1,)]
+
+
+@shows("code-page")
+def test_varchar_is_utf_8_under_any_collation(sql: SqlClient, schema: str) -> None:
+    sql.run(
+        f"CREATE TABLE {schema}.p (x varchar(5) COLLATE Latin1_General_BIN2); INSERT {schema}.p VALUES (N'ä☃')"
+    )
+    assert sql.rows(f"SELECT x, DATALENGTH(x) FROM {schema}.p") == [("ä☃", 5)]
+
+
+@shows("characters")
+def test_len_and_its_like_count_characters(sql: SqlClient) -> None:
+    assert sql.one("SELECT LEN(N'\U0001f600')") == 1
+    assert sql.one("SELECT DATALENGTH(N'\U0001f600')") == 4
+
+
+@shows("computed-null")
+def test_select_into_makes_computed_columns_nullable(sql: SqlClient, schema: str) -> None:
+    sql.run(f"SELECT 1 AS a, 1 + 1 AS b, ISNULL(1 + 1, 0) AS c, COUNT(*) AS d INTO {schema}.made")
+    assert sql.rows(
+        f"SELECT name, is_nullable FROM sys.columns WHERE object_id = OBJECT_ID('{schema}.made') ORDER BY column_id"
+    ) == [("a", False), ("b", True), ("c", False), ("d", True)]
 
 
 @shows("guid-order")

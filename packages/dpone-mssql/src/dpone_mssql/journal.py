@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpone_contracts.effects import Reason
-from dpone_contracts.journal import JournalEntry, OperationState
+from dpone_contracts.journal import EntryRefused, JournalEntry, OperationState, advance, reduce_journal
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import Refused
 from dpone_mssql.heads import require_one
@@ -18,17 +17,6 @@ if TYPE_CHECKING:
     from dpone_mssql.connection import Transaction
     from dpone_mssql.control_schema import ControlNames
     from dpone_mssql.documents import StoredDocuments
-
-
-@dataclass(frozen=True, slots=True)
-class JournalHead:
-    """The latest entry of an operation, read and locked."""
-
-    version: int
-    state: OperationState
-    attempt_binding_sha256: str
-    receipt_schema: str
-    receipt_sha256: str
 
 
 class Journal:
@@ -51,15 +39,10 @@ class Journal:
                 )
             )
 
-    def head(self, tx: Transaction, operation_id: str) -> JournalHead | None:
-        """Read and lock the latest entry of an operation."""
-        found = tx.one(self._sql["head"], digest_bytes(operation_id))
-        if found is None:
-            return None
-        version, state, attempt, schema, receipt = found
-        return JournalHead(
-            int(version), OperationState(str(state)), digest_text(attempt), str(schema), digest_text(receipt)
-        )
+    def locked(self, tx: Transaction, operation_id: str) -> tuple[JournalEntry, ...]:
+        """Read all entries of an operation, nobody appending until the transaction ends."""
+        tx.rows(self._sql["lock_entries"], digest_bytes(operation_id))
+        return self.entries(tx, operation_id)
 
     def open(self, tx: Transaction, attempt: AttemptBinding) -> None:
         """Write the first entry, PREPARING, proven by the attempt binding itself."""
@@ -77,33 +60,49 @@ class Journal:
         state: OperationState,
         proof: Document,
     ) -> JournalEntry:
-        """Append one entry behind the fence; the same entry by the same attempt is found, not repeated."""
+        """Append one entry behind the fence; the same entry by the same attempt is found, not repeated.
+
+        What may follow what, proven by which receipt, is the state graph's; the table's constraints hold the edges.
+        """
         self.require_fence(tx, attempt)
-        head = self.head(tx, attempt.operation_id)
-        done = JournalHead(head.version, state, attempt.digest, proof.SCHEMA, proof.digest) if head else None
-        if head is None or (head.state is not expected and head != done):
-            at = "nothing" if head is None else head.state.value
+        there = self.locked(tx, attempt.operation_id)
+        key = (state, attempt.digest, proof.SCHEMA, proof.digest)
+        if there and (there[-1].state, there[-1].attempt_binding_sha256, *_receipt_of(there[-1])) == key:
+            return there[-1]
+        head = reduce_journal(there)
+        version = len(there) + 1
+        entry = JournalEntry(
+            operation_id=attempt.operation_id,
+            version=version,
+            state=state,
+            predecessor=expected,
+            attempt_binding_sha256=attempt.digest,
+            receipt_schema=proof.SCHEMA,
+            receipt_sha256=proof.digest,
+            recorded_at="",
+        )
+        after = advance(head, entry)
+        if isinstance(after, EntryRefused):
             raise Refused(
                 Reason(
                     "DPONE_JOURNAL_EDGE_REFUSED",
-                    f"the journal is at {at}, not at {expected.value}",
-                    {"operation_id": attempt.operation_id, "wanted": state.value},
+                    f"{after.rule}: {after.observed}",
+                    {"operation_id": attempt.operation_id, "rule": after.rule},
                 )
             )
-        if head != done:
-            self._documents.put(tx, proof, operation_id=attempt.operation_id)
-            changed = tx.write(
-                self._sql["insert_next"],
-                digest_bytes(attempt.operation_id),
-                head.version + 1,
-                state.value,
-                head.version,
-                head.state.value,
-                digest_bytes(attempt.digest),
-                proof.SCHEMA,
-                digest_bytes(proof.digest),
-            )
-            require_one(changed, "journal")
+        self._documents.put(tx, proof, operation_id=attempt.operation_id)
+        changed = tx.write(
+            self._sql["insert_next"],
+            digest_bytes(attempt.operation_id),
+            version,
+            state.value,
+            version - 1,
+            expected.value,
+            digest_bytes(attempt.digest),
+            proof.SCHEMA,
+            digest_bytes(proof.digest),
+        )
+        require_one(changed, "journal")
         return self.entries(tx, attempt.operation_id)[-1]
 
     def entries(self, tx: Transaction, operation_id: str) -> tuple[JournalEntry, ...]:
@@ -148,3 +147,7 @@ class Journal:
             require_one(tx.write(self._sql["insert_abandoned"], own), "attempt fate")
         found = tx.one(self._sql["fate"], own)
         return "" if found is None else str(found[0])
+
+
+def _receipt_of(entry: JournalEntry) -> tuple[str, str]:
+    return entry.receipt_schema, entry.receipt_sha256

@@ -35,15 +35,15 @@ class Publication:
         bundle = self._bundle(tx, operation_id)
         plan = next(plan for plan in bundle.operation_plans if plan.operation_id == operation_id)
         target = next(target for target in bundle.targets if target.model_unique_id == plan.model_unique_id)
-        head = self._journal.head(tx, operation_id)
-        if head is None:
+        entries = self._journal.locked(tx, operation_id)
+        if not entries:
             raise _absent(operation_id)
         return PublicationRows(
             target_head=self._heads.target_head(tx, target.clickhouse_target_authority_id),
             scope_head=self._heads.scope_head(tx, plan.scope_family_id, plan.scope_start),
             checkpoint=self._heads.checkpoint(tx, plan.scope_family_id),
-            journal_state=head.state,
-            journal_version=head.version,
+            journal_state=entries[-1].state,
+            journal_version=entries[-1].version,
         )
 
     def publish(

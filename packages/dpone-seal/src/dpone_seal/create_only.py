@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpone_seal.encryption import Cipher
     from dpone_seal.versioned_objects import VersionedObjects
 
-_KEY = re.compile(r"[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*")
+_KEY = re.compile(r"[A-Za-z0-9._=:-]+(?:/[A-Za-z0-9._=:-]+)*")
 _LONGEST_KEY = 900
 _PROBE = ".dpone-probe"
 _PROBE_DATA = b"dpone create-only probe"

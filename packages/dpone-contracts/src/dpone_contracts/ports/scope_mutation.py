@@ -92,6 +92,14 @@ class ScopeMutation(Protocol):
         """Receipt, fate, images, temp relation and sessions of an attempt."""
         ...
 
+    @effect(EffectKind.READ)
+    def current_scope(self, plan: OperationPlan, target: PlanTarget) -> tuple[int, str]:
+        """(rows, content digest) of the target's scope as it stands.
+
+        Raises `DponeError` DPONE_CONTINUATION_TOO_LARGE beyond the row, image and 64 MiB gates of a continuation.
+        """
+        ...
+
     @effect(EffectKind.COMMIT)
     def abandon(self, admitted: AdmittedOperation) -> EffectResult[Fate]:
         """Try to make ABANDONED the attempt's fate; the value is the fate that is there now."""

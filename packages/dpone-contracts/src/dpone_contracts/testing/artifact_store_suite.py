@@ -72,6 +72,10 @@ class ArtifactStoreSuite:
         inner = created(store, f"{PREFIX}/a/b", b"inner")
         assert (store.stat(outer.key), store.stat(inner.key)) == (outer, inner)
 
+    def test_a_key_may_hold_a_digest_as_published_manifests_have_it(self, store: ArtifactStore) -> None:
+        stored = created(store, f"{PREFIX}/sha256:{'0f' * 32}/chunks/000001.parquet", b"chunk")
+        assert store.read(stored.key, stored.version) == b"chunk"
+
     def test_bytes_that_are_not_their_digest_are_never_sent(self, store: ArtifactStore) -> None:
         with refused("DPONE_ARTIFACT_DIGEST_MISMATCH"):
             store.create(f"{PREFIX}/liar", b"data", digest(b"other"))

@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dpone_contracts.effects import NotApplied
 from dpone_contracts.identity import bind_execution
 from dpone_contracts.journal import OperationState, reduce_journal
 from dpone_contracts.ports.refresh_state import AllocationAmounts, WorkerIdentity
-from dpone_contracts.run_receipts import OutcomeObservation
+from dpone_contracts.run_receipts import ExchangeReceipt, OutcomeObservation
 from dpone_contracts.summaries import FailedWorkflowSummary
 from dpone_contracts.testing.memory_ports import activation_of
 from dpone_contracts.testing.plan_example import made_up
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
 WORKER = WorkerIdentity(
     "manual__suite", "semantic_refresh", 1, "6f1c8a52-8a36-4b0e-9f59-0d1a4c1b2a01", "worker-1"
 )
-AMOUNTS = AllocationAmounts(1, 1, 1, 1, 1)
+AMOUNTS = AllocationAmounts(
+    clickhouse_staging_bytes=1 << 40,
+    prepared_models=1,
+    retained_generation_bytes=1 << 40,
+    sealed_extract_bytes=1 << 40,
+    shadow_bytes=1 << 40,
+)
 
 
 def observation(operation_id: str, attempt: str, finding: str) -> OutcomeObservation:
@@ -199,8 +206,22 @@ class RefreshStateSuite:
         assert applied(state.append(attempt, preparing, unknown, proof)) == entry
         assert state.journal(attempt.operation_id)[-1] == entry
         for target in (OperationState.COMPLETE, OperationState.TARGET_COMMITTED, OperationState.PREPARING):
-            not_applied(state.append(attempt, unknown, target, proof), "DPONE_JOURNAL_EDGE_REFUSED")
+            result = state.append(attempt, unknown, target, proof)
+            assert isinstance(result, NotApplied), result
         assert len(state.journal(attempt.operation_id)) == 2
+
+    def test_an_operation_that_intended_no_commit_is_never_committed(
+        self, activations: ActivationStore, state: RefreshState, example: Example
+    ) -> None:
+        activated(activations, example)
+        attempt = admitted(state, example).operations[0].attempt
+        proof = observation(attempt.operation_id, attempt.digest, "unresolved")
+        unknown = OperationState.COMMIT_UNKNOWN
+        applied(state.append(attempt, OperationState.PREPARING, unknown, proof))
+        receipt = _exchange_receipt(attempt)
+        result = state.append(attempt, unknown, OperationState.TARGET_COMMITTED, receipt)
+        assert isinstance(result, NotApplied), result
+        assert state.journal(attempt.operation_id)[-1].state is unknown
 
     def test_a_publication_starts_from_the_rows_that_are_there(
         self, activations: ActivationStore, state: RefreshState, example: Example
@@ -267,3 +288,22 @@ def _with_fence(attempt: AttemptBinding, fence: int) -> AttemptBinding:
         if name not in ("schema", attempt.DIGEST_FIELD)
     }
     return type(attempt).build(**{**plain, "fencing_epoch": fence})
+
+
+def _exchange_receipt(attempt: AttemptBinding) -> ExchangeReceipt:
+    predecessor, successor = "11111111-2222-4333-8444-555555555555", "66666666-7777-4888-8999-aaaaaaaaaaaa"
+    return ExchangeReceipt.build(
+        operation_id=attempt.operation_id,
+        operation_plan_sha256=attempt.operation_plan_sha256,
+        attempt_binding_sha256=attempt.digest,
+        prepared_receipt_sha256=made_up("prepared"),
+        target_relation="example.target",
+        shadow_relation="example.shadow",
+        predecessor_uuid=predecessor,
+        successor_uuid=successor,
+        observed_target_uuid=successor,
+        observed_shadow_uuid=predecessor,
+        physical_authority_sha256=made_up("authority"),
+        predecessor_parts_sha256=made_up("parts"),
+        observed_at="2026-08-09T01:00:00.000000Z",
+    )

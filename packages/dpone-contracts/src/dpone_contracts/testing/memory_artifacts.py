@@ -96,13 +96,13 @@ class MemoryImageReader:
 
     def batches(
         self,
-        plan: OperationPlan,  # noqa: ARG002 - the port's
+        plan: OperationPlan,
         target: PlanTarget,
         image: SqlRelation,
         rows_per_batch: int,
     ) -> Iterator[ImageBatch]:
         """All rows, ordered."""
-        rows = TargetRows.of(target).ordered(self.server.images[image])
+        rows = TargetRows.of(target, plan).ordered(self.server.images[image])
         for start in range(0, len(rows), rows_per_batch):
             part = rows[start : start + rows_per_batch]
             yield ImageBatch(start, len(part), part)

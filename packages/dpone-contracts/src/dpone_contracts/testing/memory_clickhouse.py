@@ -91,13 +91,14 @@ class MemoryPublisher:
 
     def staging_content(
         self,
+        plan: OperationPlan,
         target: PlanTarget,
         admitted: AdmittedOperation,  # noqa: ARG002 - the port's
         scratch: Scratch,
     ) -> tuple[int, str]:
         """Rows and digest of staging."""
         rows = self.tables[scratch.staging_uuid]
-        return len(rows), TargetRows.of(target).digest(rows)
+        return len(rows), TargetRows.of(target, plan).digest(rows)
 
     def build_shadow(
         self,

@@ -31,11 +31,17 @@ class TargetRows:
     event_time: int
 
     @classmethod
-    def of(cls, target: PlanTarget) -> TargetRows:
-        """From the writable columns; the key in table order, which the examples' plans have too."""
+    def of(cls, target: PlanTarget, plan: OperationPlan | None = None) -> TargetRows:
+        """From the writable columns; the key in the plan's order, or in table order where no plan is at hand."""
         columns = target.writable_columns
-        key = tuple(at for at, column in enumerate(columns) if column.writable_role != "MUTABLE_VALUE")
-        event_time = next(at for at in key if columns[at].writable_role == "EFFECTIVE_KEY_EVENT_TIME")
+        names = [column.name for column in columns]
+        roles = [column.writable_role for column in columns]
+        key = (
+            tuple(at for at, role in enumerate(roles) if role != "MUTABLE_VALUE")
+            if plan is None
+            else tuple(names.index(column.name) for column in plan.effective_key_columns)
+        )
+        event_time = roles.index("EFFECTIVE_KEY_EVENT_TIME")
         return cls(tuple(field_type(column.source_type) for column in columns), key, event_time)
 
     def key_of(self, row: Row) -> Row:

@@ -110,24 +110,30 @@ class MemoryScopeMutation:
             intent_recorded=attempt in rows.intents,
             fate=None if fate is None else Fate(fate),
             receipt=receipt,
-            before_image=self._observe(target, "before", attempt),
-            after_image=self._observe(target, "after", attempt),
+            before_image=self._observe(plan, target, "before", attempt),
+            after_image=self._observe(plan, target, "after", attempt),
             temp_exists=target.target_resource_id in self.server.temps,
             sessions=SessionEvidence.LIVE if live else SessionEvidence.GONE,
             recovery_fork=self.server.control.store.recovery_fork,
         )
+
+    def current_scope(self, plan: OperationPlan, target: PlanTarget) -> tuple[int, str]:
+        """The rows of the scope, and their digest."""
+        columns = TargetRows.of(target)
+        rows = [row for row in self.server.tables[target.target_resource_id] if columns.in_scope(plan, row)]
+        return len(rows), columns.digest(rows)
 
     def abandon(self, admitted: AdmittedOperation) -> EffectResult[Fate]:
         """Make ABANDONED the attempt's fate unless it has one."""
         own = admitted.attempt.digest
         return self.server.control.commit(lambda rows: Fate(rows.fates.setdefault(own, Fate.ABANDONED.value)))
 
-    def _observe(self, target: PlanTarget, kind: str, attempt: str) -> ImageObservation:
+    def _observe(self, plan: OperationPlan, target: PlanTarget, kind: str, attempt: str) -> ImageObservation:
         relation = image_of(target, kind, attempt)
         rows = self.server.images.get(relation)
         if rows is None:
             return ImageObservation(relation, exists=False, row_count=None, content_sha256=None)
-        digest = TargetRows.of(target).digest(rows)
+        digest = TargetRows.of(target, plan).digest(rows)
         return ImageObservation(relation, exists=True, row_count=len(rows), content_sha256=digest)
 
 
@@ -173,7 +179,7 @@ def _mutate(
         return
     if rows.fates.setdefault(attempt.digest, Fate.COMMITTED.value) != Fate.COMMITTED.value:
         raise RefusedError("DPONE_MUTATION_ATTEMPT_ENDED", "the attempt was abandoned")
-    columns = TargetRows.of(target)
+    columns = TargetRows.of(target, plan)
     table = server.tables[target.target_resource_id]
     before = [row for row in table if columns.in_scope(plan, row)]
     source = {

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpone_contracts.effects import NotApplied
+from dpone_contracts.names import query_id_prefix
 from dpone_contracts.ports.publisher import UuidMap
 from dpone_contracts.testing.memory_rows import TargetRows
 from dpone_contracts.testing.plan_example import ExampleModel
@@ -27,16 +28,19 @@ if TYPE_CHECKING:
 
 MODEL = ExampleModel(
     "arrivals",
-    (("at", "datetime2(6)", False), ("id", "int", False), ("note", "nvarchar(20)", True)),
+    (("id", "int", False), ("at", "datetime2(6)", False), ("note", "nvarchar(20)", True)),
     ("at", "id"),
 )
+"""Its key's order is not that of its columns, and rows that differ in both show it."""
+
 _DAY = dt.datetime(2026, 8, 8)  # noqa: DTZ001 - datetime2 has no zone
+_LATER = _DAY + dt.timedelta(hours=1)
 OLD: tuple[Row, ...] = (
-    (_DAY - dt.timedelta(days=1), 1, "another day"),
-    (_DAY, 1, "to be updated"),
-    (_DAY, 2, "missing in the input"),
+    (1, _DAY - dt.timedelta(days=1), "another day"),
+    (1, _LATER, "to be updated"),
+    (2, _DAY, "missing in the input"),
 )
-NEW: tuple[Row, ...] = ((_DAY, 1, "updated"), (_DAY, 3, None))
+NEW: tuple[Row, ...] = ((1, _LATER, "updated"), (3, _DAY, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +69,9 @@ class PublisherSuite:
         self, publisher: PreparedPublisher, generation: Generation
     ) -> None:
         scratch, _ = prepared(publisher, generation)
-        expected = (len(NEW), TargetRows.of(generation.target).digest(NEW))
-        assert publisher.staging_content(generation.target, generation.admitted, scratch) == expected
+        plan, target = generation.plan, generation.target
+        expected = (len(NEW), TargetRows.of(target, plan).digest(NEW))
+        assert publisher.staging_content(plan, target, generation.admitted, scratch) == expected
 
     def test_scratch_is_made_once_and_found_again(
         self, publisher: PreparedPublisher, generation: Generation
@@ -174,4 +179,6 @@ class PublisherSuite:
         self, publisher: PreparedPublisher, generation: Generation
     ) -> None:
         prepared(publisher, generation)
-        assert publisher.active_queries("dpone-") == ()
+        attempt = generation.admitted.attempt
+        prefix = query_id_prefix(attempt.workflow_execution_binding_sha256, attempt.operation_id)
+        assert publisher.active_queries(prefix) == ()

@@ -44,3 +44,5 @@ select v.id, v.at from (values (1, cast('2020-01-01' as date))) v (id, at)
 select value from generate_series(1, 10)
 --# tempdb_object refused SQL_CROSS_DATABASE
 select order_id from tempdb.dbo.orders
+--# compatibility_view refused SQL_SYSTEM_CATALOG
+select o.id, o.crdate from dbo.sysobjects as o

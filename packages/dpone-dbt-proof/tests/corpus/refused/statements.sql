@@ -44,3 +44,6 @@ if exists (select 1 from sales.orders) select order_id from sales.orders
 grant select on sales.orders to public
 --# dbcc_command refused SQL_MUTATION
 dbcc checkident ('sales.orders')
+--# batch_separator refused SQL_SEVERAL_STATEMENTS
+select order_id, ordered_at from sales.orders
+go

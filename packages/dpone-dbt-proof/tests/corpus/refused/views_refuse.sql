@@ -48,3 +48,9 @@ select order_id, {fn now()} as t from sales.orders
 select order_id from sales.orders natural join sales.returns
 --# asof_join refused SQL_NOT_TSQL
 select o.order_id from sales.orders o asof join market.prices p on o.ordered_at >= p.valid_from
+--# values_in_union refused SQL_NOT_TSQL
+select order_id from sales.orders union all values (1)
+--# member_of_expression refused SQL_CONSTRUCT
+select (place).lat from ops.trips
+--# clock_without_parentheses refused SQL_CLOCK
+select current_time as t, order_id from sales.orders

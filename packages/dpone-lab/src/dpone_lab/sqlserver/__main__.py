@@ -10,6 +10,8 @@ import signal
 import sys
 from pathlib import Path
 
+import psycopg
+
 from dpone_lab.sqlserver.cluster import ClusterInUseError
 from dpone_lab.sqlserver.server import Endpoint
 
@@ -45,8 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     try:
         endpoint.start()
-    except (OSError, RuntimeError) as error:
-        endpoint.stop()
+    except (OSError, RuntimeError, psycopg.Error) as error:
         reason = "the data directory is in use" if isinstance(error, ClusterInUseError) else str(error)
         sys.stderr.write(f"cannot start the SQL Server endpoint: {reason}\n")
         return 1

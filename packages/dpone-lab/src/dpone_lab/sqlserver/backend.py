@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 _CHUNK_ROWS = 2_000
 _CANCEL_SECONDS = 10.0
+_RESOURCES = {
+    "53100": (1105, "Could not allocate space for an object in the database because the disk is full."),
+    "53200": (701, "There is insufficient system memory to run this query."),
+}
 Row = tuple[Any, ...]
 
 
@@ -63,6 +67,8 @@ class Backend:
             if self.connection.closed or self.connection.broken:
                 raise BackendLostError("the connection to the storage engine was lost") from error
             raise
+        except UnicodeEncodeError as error:
+            raise psycopg.DataError("text with a lone surrogate can't be stored") from error
         finally:
             with self._cancel_mutex:
                 self._running = False
@@ -114,6 +120,9 @@ class Backend:
         """Return SQL Server's error for a PostgreSQL error, after the error state was ended."""
         if not isinstance(error, psycopg.DatabaseError) or error.sqlstate is None:
             return unsupported(f"value: {type(error).__name__}")
+        if error.sqlstate in _RESOURCES:
+            number, text = _RESOURCES[error.sqlstate]
+            return SqlServerError(number, text, severity=17)
         if error.sqlstate == RAISED_SQLSTATE:
             return from_raised(error.diag.message_primary or "")
         diagnostics = error.diag

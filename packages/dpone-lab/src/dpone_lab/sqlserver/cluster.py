@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import hashlib
 import os
@@ -10,6 +11,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -40,6 +42,13 @@ _SETTINGS = {
     "lc_messages": "C",
 }
 _START_SECONDS = 60
+_PR_SET_PDEATHSIG = 1
+
+
+def _end_with_parent() -> None:
+    """Ask Linux to end this process at once when the endpoint dies, however it dies."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGQUIT))
 
 
 class ClusterInUseError(RuntimeError):
@@ -81,8 +90,9 @@ class Cluster:
         self._lock()
         if not (self._pgdata / "PG_VERSION").exists():
             self._initialise()
-        if self._running_pid() is None:
-            self._launch()
+        # What a killed endpoint left running still holds its transactions: end it, then recover.
+        self._end(signal.SIGQUIT)
+        self._launch()
         return self._prepare_database()
 
     def stop(self) -> None:
@@ -187,6 +197,7 @@ class Cluster:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                preexec_fn=_end_with_parent,  # noqa: PLW1509 - one system call; threads hold nothing it needs
             )
         self._await_ready()
 
@@ -218,11 +229,6 @@ class Cluster:
 
     def _prepare_database(self) -> bool:
         with psycopg.connect(self.conninfo("postgres"), autocommit=True) as admin:
-            # A killed endpoint may have left backends that still hold its transactions.
-            admin.execute(
-                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
-                " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-            )
             known = admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", [self.database]).fetchone()
             if known is None:
                 name = psycopg.sql.Identifier(self.database)

@@ -9,6 +9,8 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
+import psycopg
+
 from dpone_lab.sqlserver.backend import Backend, BackendLostError
 from dpone_lab.sqlserver.faults import Fault, FaultKind, FaultPlan, SessionFaults
 from dpone_lab.sqlserver.interpreter import Interpreter
@@ -267,7 +269,10 @@ class Connection:
         self._writer.packet_size = size
 
     def _open_session(self, login: Login) -> Session:
-        principal = self._shared.authenticate(login.user, login.password)
+        try:
+            principal = self._shared.authenticate(login.user, login.password)
+        except psycopg.OperationalError as error:
+            raise _not_accepting() from error
         if principal is None:
             raise SqlServerError(Number.LOGIN_FAILED, f"Login failed for user '{login.user}'.", severity=14)
         if login.database and login.database.lower() != self._shared.database.lower():
@@ -282,7 +287,10 @@ class Connection:
             "dpone.login_id": str(principal.login_id),
             "dpone.user_id": str(principal.user_id),
         }
-        backend = Backend(self._shared.cluster.conninfo(), f"session {self._session_id}", settings)
+        try:
+            backend = Backend(self._shared.cluster.conninfo(), f"session {self._session_id}", settings)
+        except psycopg.OperationalError as error:
+            raise _not_accepting() from error
         facts = SessionFacts(
             session_id=self._session_id,
             login=principal.login,
@@ -311,3 +319,9 @@ class Connection:
         self._shared.sessions.leave(self._session_id)
         self.close()
         self._socket.close()
+
+
+def _not_accepting() -> SqlServerError:
+    return SqlServerError(
+        17142, "SQL Server service has been paused. No new connections will be allowed.", severity=14
+    )

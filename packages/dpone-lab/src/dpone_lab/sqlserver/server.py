@@ -60,6 +60,7 @@ class Endpoint:
             listener.listen(_BACKLOG)
         except BaseException:
             listener.close()
+            self.cluster.stop()
             raise
         self.port = listener.getsockname()[1]
         self._listener = listener

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import count
+from secrets import token_hex
 from typing import TYPE_CHECKING, TypeVar
 
 from dpone_contracts.bindings import AttemptContinuationReceipt
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 POD = "cf66ab73-a0ba-441d-9199-3a434e3852a3"
 NEXT_POD = "64a4c26e-8769-4759-9d9d-2ba78255c9a1"
-_NUMBERS = count(1)
 T = TypeVar("T")
 
 
@@ -237,7 +236,7 @@ def refreshed(
     activate: bool = True,
 ) -> Refreshed:
     """Create the models' tables under new names, cover, adopt and activate them; `rows` is a VALUES list for the first."""
-    number = next(_NUMBERS)
+    number = token_hex(4)
     fresh = tuple(ExampleModel(f"{model.name}_{number}", model.columns, model.key) for model in models)
     with Session(config) as session:
         database = str(session.rows("SELECT DB_NAME();")[0][0])
@@ -251,9 +250,8 @@ def refreshed(
     freeze = MssqlDdlFreeze(config, names)
     epochs = {applied(freeze.cover(SqlRelation(database, "mart", model.name), ())) for model in fresh}
     assert len(epochs) == 1
-    workflow = f"workflow-{number}-{made_up(str(id(fresh)))[-12:]}"
     example = example_bundle(
-        fresh, database=database, workflow=workflow, ddl_epoch=epochs.pop(), limits=limits
+        fresh, database=database, workflow=f"workflow-{number}", ddl_epoch=epochs.pop(), limits=limits
     )
     found = Refreshed(config, names, example, fresh)
     if activate:

@@ -14,6 +14,7 @@ from dpone_contracts.journal import OperationState
 from dpone_contracts.outcomes import SqlOutcome
 
 if TYPE_CHECKING:
+    from dpone_contracts.build_receipt import ModelBuildReceipt
     from dpone_contracts.ports.refresh_state import AdmittedOperation, WorkerIdentity
 
 GUARD_FREE = "EXCLUSIVE_ACQUIRED"
@@ -76,6 +77,7 @@ def _continue(
             f"{operation.model}: {found.outcome.value}",
             {"operation_id": operation.plan.operation_id, **dict.fromkeys(found.findings, "seen")},
         )
+    _require_unchanged(services, operation, receipt)
     require(services.documents.persist(operation.plan.operation_id, receipt))
     continuation = AttemptContinuationReceipt.build(
         after_image_sha256=receipt.after_image_sha256,
@@ -98,3 +100,14 @@ def _continue(
         workflow_execution_binding_sha256=attempt.workflow_execution_binding_sha256,
     )
     return require(services.state.continue_attempt(continuation, termination, worker))
+
+
+def _require_unchanged(services: Services, operation: Operation, receipt: ModelBuildReceipt) -> None:
+    """Compare the scope as it stands, under the original fence, with the after image (specification, admission, 9)."""
+    rows, digest = services.mutation.current_scope(operation.plan, operation.target)
+    if (rows, digest) != (receipt.after_image_row_count, receipt.after_image_sha256):
+        raise DponeError(
+            "DPONE_SCOPE_DIVERGED",
+            f"{operation.model}: the scope is no longer what the mutation left",
+            {"rows": f"{rows} of {receipt.after_image_row_count}", "content": digest},
+        )

@@ -47,7 +47,7 @@ def _publication(services: Services, run: Run, operation: Operation) -> dict[str
         raise DponeError("DPONE_SUMMARY_INCOMPLETE", f"{operation.model}: the journal is at {state.value}")
     return {
         "artifact_manifest_sha256": manifest.digest,
-        "attempt_binding_sha256": receipt.attempt_binding_sha256,
+        "attempt_binding_sha256": manifest.attempt_binding_sha256,
         "clickhouse_terminal_receipt_sha256": terminal.digest,
         "operation_id": operation.plan.operation_id,
         "operation_plan_sha256": operation.plan.digest,

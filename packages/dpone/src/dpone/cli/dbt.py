@@ -19,6 +19,7 @@ from dpone.cli.proof_inputs import (
     read_inputs,
     refuse_usage,
 )
+from dpone_dbt_proof.lifecycle import project_settings, root_only_settings
 from dpone_dbt_proof.manifest import Manifest, ManifestError, load_manifest
 from dpone_dbt_proof.project_proof import ProjectProof, ProofInputs, ProofScope, prove_project
 from dpone_dbt_proof.proof_diff import LostProof, lost_proofs
@@ -53,7 +54,13 @@ def check(
     """Tell for every published model whether it can be published, and if not, why and what to change."""
     inputs = read_inputs(catalog, certified_tuple, platform_policy)
     read = _manifest(project, manifest)
-    proof = prove_project(read, inputs=inputs, scope=scope_of_proof, project=project)
+    proof = prove_project(
+        read,
+        inputs=inputs,
+        scope=scope_of_proof,
+        project=project,
+        root_only=root_only_settings(project_settings(project)),
+    )
     lost = _lost(diff, read, proof, inputs, scope_of_proof)
     verdicts = proof_reports.Verdicts(proof, read.project_name)
     match report:
@@ -83,7 +90,13 @@ def explain(
     """Show scope, key, types, dependencies, lifecycle, assurances, stages and proof of one model."""
     inputs = read_inputs(catalog, certified_tuple, platform_policy)
     read = _manifest(project, manifest)
-    proof = prove_project(read, inputs=inputs, scope=scope_of_proof, project=project)
+    proof = prove_project(
+        read,
+        inputs=inputs,
+        scope=scope_of_proof,
+        project=project,
+        root_only=root_only_settings(project_settings(project)),
+    )
     for v1 in proof.v1:
         if model in (v1.unique_id, v1.unique_id.rpartition(".")[2]):
             plain = explanation.explain_v1(v1)

@@ -109,6 +109,16 @@ class PostgresCatalog:
             self._schemas[key] = None if row is None else str(row[0])
         return self._schemas[key]
 
+    def trigger(self, schema: str, name: str) -> tuple[str, str, str] | None:
+        """Return a table trigger's stored name, its table's name, and the table's quoted PostgreSQL name."""
+        row = self._connection.execute(
+            "SELECT t.tgname, n.nspname, c.relname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid"
+            " JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE NOT t.tgisinternal AND lower(t.tgname) = lower(%s) AND lower(n.nspname) = lower(%s)",
+            (name, schema),
+        ).fetchone()
+        return None if row is None else (row[0], row[2], f"{quoted(row[1])}.{quoted(row[2])}")
+
     def index_name(self, schema: str, table: str, index: str) -> str | None:
         """Return the quoted PostgreSQL name of a table's index or key constraint, or None."""
         row = self._connection.execute(

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from typing import Literal as OneOf
 
-from dpone_lab.sqlserver.language.definitions import CreateTrigger, Definition
-from dpone_lab.sqlserver.language.errors import Number, SqlServerError, syntax_near, unsupported
+from dpone_lab.sqlserver.language.errors import (
+    Number,
+    SqlServerError,
+    nested_too_deeply,
+    syntax_near,
+    unsupported,
+)
 from dpone_lab.sqlserver.language.expressions import (
     Binary,
     Expression,
     Literal,
-    ObjectName,
     Query,
     Select,
     SelectItem,
@@ -27,10 +30,9 @@ from dpone_lab.sqlserver.language.expressions import (
 )
 from dpone_lab.sqlserver.language.lexer import TokenKind
 from dpone_lab.sqlserver.language.parse_changes import compound_operator
-from dpone_lab.sqlserver.language.parse_principals import PrincipalParser
+from dpone_lab.sqlserver.language.parse_definition_statements import DefinitionStatementParser
 from dpone_lab.sqlserver.language.session_options import parse_option_setting
 from dpone_lab.sqlserver.language.syntax import (
-    Argument,
     Batch,
     Begin,
     Block,
@@ -40,7 +42,6 @@ from dpone_lab.sqlserver.language.syntax import (
     Declaration,
     Declare,
     Execute,
-    ExecuteString,
     If,
     Located,
     Print,
@@ -62,7 +63,6 @@ from dpone_lab.sqlserver.language.types import DEFAULT_LENGTH_IN_DDL, SqlType
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-DATABASE_EVENTS = frozenset({"DDL_DATABASE_LEVEL_EVENTS", "CREATE_TABLE", "ALTER_TABLE", "DROP_TABLE", "CREATE_VIEW", "ALTER_VIEW", "DROP_VIEW", "CREATE_INDEX", "DROP_INDEX", "CREATE_TRIGGER", "DROP_TRIGGER", "DDL_TABLE_EVENTS", "DDL_VIEW_EVENTS", "DDL_INDEX_EVENTS", "DDL_TABLE_VIEW_EVENTS", "DDL_TRIGGER_EVENTS", "CREATE_SCHEMA", "DROP_SCHEMA", "RENAME"})  # fmt: skip
 _REFUSED_STARTS = frozenset(
     """MERGE RAISERROR GOTO OPEN CLOSE FETCH DEALLOCATE KILL BACKUP RESTORE DBCC BULK CHECKPOINT
     RECONFIGURE REVERT READTEXT WRITETEXT UPDATETEXT SHUTDOWN""".split()  # noqa: SIM905 - a table of words
@@ -76,10 +76,7 @@ def parse_batch(text: str, variables: Mapping[str, SqlType] | None = None) -> Ba
         statements = BatchParser(text).batch()
         declared = _check_variables(statements, known)
     except RecursionError:
-        raise SqlServerError(
-            191,
-            "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.",
-        ) from None
+        raise nested_too_deeply() from None
     return Batch(text, statements, declared)
 
 
@@ -135,7 +132,7 @@ def _require_declared(name: str, known: Mapping[str, SqlType]) -> None:
         raise SqlServerError(Number.UNDECLARED_VARIABLE, f'Must declare the scalar variable "{name}".')
 
 
-class BatchParser(PrincipalParser):
+class BatchParser(DefinitionStatementParser):
     """Parses statements and control flow."""
 
     def batch(self) -> tuple[Statement, ...]:
@@ -150,15 +147,6 @@ class BatchParser(PrincipalParser):
             self._semicolons()
         return tuple(statements)
 
-    def _semicolons(self) -> None:
-        while self.accept(";"):
-            pass
-
-    def _starts_like_statement(self) -> bool:
-        return self.current.kind is TokenKind.WORD and (
-            self.at("THROW") or (self.at_any("DISABLE", "ENABLE") and self.peek().upper == "TRIGGER")
-        )
-
     def statement(self) -> Statement:
         """Parse one statement, wrapped with its line and text."""
         token = self.current
@@ -172,7 +160,7 @@ class BatchParser(PrincipalParser):
         node = parse()
         return Located(node, line, self.source(start, self.position))
 
-    def _statement(self) -> Statement:
+    def _statement(self) -> Statement:  # noqa: C901 - one case a statement
         word = self.current.upper
         match word:
             case "SELECT" | "WITH" | "(" | "INSERT" | "UPDATE" | "DELETE":
@@ -251,12 +239,6 @@ class BatchParser(PrincipalParser):
                 return query
 
     # --- variables and options ------------------------------------------------------------------------------------
-
-    def _variable_name(self) -> str:
-        token = self.current
-        if token.kind is not TokenKind.VARIABLE or token.value.startswith("@@"):
-            raise self.unexpected()
-        return self.take().value.lower()
 
     def _declare(self) -> Declare:
         self.take()
@@ -393,220 +375,6 @@ class BatchParser(PrincipalParser):
             self.position = start
             raise self.unexpected()
         return value
-
-    # --- EXEC -----------------------------------------------------------------------------------------------------
-
-    def _execute(self) -> Statement:
-        if self.at("AS"):
-            raise unsupported("EXECUTE AS")
-        if self.accept("("):
-            text = self.expression()
-            self.expect(")")
-            if self.at_any("AT", "AS"):
-                raise unsupported(f"EXECUTE (…) {self.current.upper}")
-            return ExecuteString(text)
-        return self._execute_procedure()
-
-    def _execute_procedure(self) -> Execute:
-        result = None
-        if self.current.kind is TokenKind.VARIABLE:
-            if self.peek().upper != "=":
-                raise unsupported("EXECUTE of a name in a variable")
-            result = self._variable_name()
-            self.take()
-        procedure = self.object_name()
-        arguments: list[Argument] = []
-        if self._at_argument():
-            arguments.append(self._argument())
-            while self.accept(","):
-                arguments.append(self._argument())
-        if self.at("WITH", "RESULT") or self.at("WITH", "RECOMPILE"):
-            raise unsupported(f"EXECUTE … WITH {self.peek().upper}")
-        return Execute(procedure, tuple(arguments), result)
-
-    def _at_argument(self) -> bool:
-        return (
-            self.current.kind
-            in (
-                TokenKind.VARIABLE,
-                TokenKind.STRING,
-                TokenKind.NATIONAL_STRING,
-                TokenKind.INTEGER,
-                TokenKind.DECIMAL,
-                TokenKind.FLOAT,
-                TokenKind.BINARY,
-                TokenKind.QUOTED_NAME,
-            )
-            or self.at_any("-", "NULL", "DEFAULT")
-            or (self.at_name() and not self._starts_like_statement())
-        )
-
-    def _argument(self) -> Argument:
-        name = None
-        if self.current.kind is TokenKind.VARIABLE and self.peek().upper == "=":
-            name = self._variable_name()
-            self.take()
-        value = self._argument_value()
-        is_output = self.accept("OUTPUT") or self.accept("OUT")
-        if is_output and not isinstance(value, Variable):
-            raise SqlServerError(
-                179, "Cannot use the OUTPUT option when passing a constant to a stored procedure."
-            )
-        return Argument(value, name, is_output)
-
-    def _argument_value(self) -> Expression:
-        token = self.current
-        match token.kind:
-            case TokenKind.VARIABLE:
-                return self._variable()
-            case TokenKind.STRING:
-                return Literal("string", self.take().value)
-            case TokenKind.NATIONAL_STRING:
-                return Literal("nstring", self.take().value)
-            case TokenKind.INTEGER | TokenKind.DECIMAL | TokenKind.FLOAT:
-                return self._unary_literal()
-            case TokenKind.BINARY:
-                return Literal("binary", self.take().value.lower())
-            case TokenKind.QUOTED_NAME:
-                return Literal("nstring", self.take().value)
-            case _:
-                pass
-        if self.accept("DEFAULT"):
-            return Literal("default")
-        if self.accept("NULL"):
-            return Literal("null")
-        if self.accept("-"):
-            return Unary("-", self._unary_literal())
-        return Literal("nstring", self.name())
-
-    def _unary_literal(self) -> Expression:
-        value = self._primary()
-        if not isinstance(value, Literal):
-            raise self.unexpected()
-        return value
-
-    # --- definitions ----------------------------------------------------------------------------------------------
-
-    def _definition(self, word: str) -> Definition:
-        match word:
-            case "TRUNCATE":
-                return self.truncate()
-            case "GRANT" | "DENY" | "REVOKE":
-                return self.permission()
-            case "ENABLE" | "DISABLE":
-                return self.switch_triggers()
-            case "DROP":
-                self.take()
-                return self.drop()
-            case "ALTER":
-                return self._alter()
-            case _:
-                return self._create()
-
-    def _create(self) -> Definition:
-        start = self.position
-        self.expect("CREATE")
-        mode: OneOf["CREATE", "CREATE OR ALTER"] = "CREATE"
-        if self.accept("OR"):
-            self.expect("ALTER")
-            mode = "CREATE OR ALTER"
-        match self.current.upper:
-            case "VIEW":
-                self.take()
-                self._require_alone(start, "CREATE VIEW")
-                return self.create_view(start, mode)
-            case "TRIGGER":
-                self.take()
-                self._require_alone(start, "CREATE TRIGGER")
-                return self._create_trigger(start, mode)
-            case _ if mode == "CREATE OR ALTER":
-                raise unsupported(f"CREATE OR ALTER {self.current.upper}")
-            case "TABLE":
-                self.take()
-                return self.create_table()
-            case "UNIQUE" | "CLUSTERED" | "NONCLUSTERED" | "INDEX":
-                return self.create_index()
-            case "SCHEMA":
-                self.take()
-                self._require_alone(start, "CREATE SCHEMA")
-                return self.create_schema()
-            case "LOGIN" | "USER" | "ROLE":
-                return self.create_principal()
-            case _ if self.current.kind is TokenKind.WORD:
-                raise unsupported(f"CREATE {self.current.upper}")
-            case _:
-                raise self.unexpected()
-
-    def _alter(self) -> Definition:
-        start = self.position
-        self.expect("ALTER")
-        match self.current.upper:
-            case "TABLE":
-                self.take()
-                return self.alter_table()
-            case "VIEW":
-                self.take()
-                self._require_alone(start, "ALTER VIEW")
-                return self.create_view(start, "ALTER")
-            case "TRIGGER":
-                self.take()
-                self._require_alone(start, "ALTER TRIGGER")
-                return self._create_trigger(start, "ALTER")
-            case "ROLE":
-                self.take()
-                return self.alter_role()
-            case _ if self.current.kind is TokenKind.WORD:
-                raise unsupported(f"ALTER {self.current.upper}")
-            case _:
-                raise self.unexpected()
-
-    def _require_alone(self, start: int, statement: str) -> None:
-        if any(token.upper != ";" for token in self.tokens[:start]):
-            raise SqlServerError(
-                Number.BATCH_MUST_BE_ALONE, f"'{statement}' must be the first statement in a query batch."
-            )
-
-    def _create_trigger(self, start: int, mode: OneOf["CREATE", "CREATE OR ALTER", "ALTER"]) -> CreateTrigger:
-        name = self.object_name()
-        self.expect("ON")
-        table: ObjectName | None = None
-        if self.at("ALL", "SERVER"):
-            raise unsupported("server trigger")
-        if not self.accept("DATABASE"):
-            table = self.object_name()
-        execute_as = self._execute_as() if self.accept("WITH") else None
-        timing: OneOf["AFTER", "INSTEAD OF"] = "AFTER"
-        if self.accept("INSTEAD"):
-            self.expect("OF")
-            timing = "INSTEAD OF"
-        elif not (self.accept("AFTER") or self.accept("FOR")):
-            raise self.unexpected()
-        events = [self._trigger_event(table)]
-        while self.accept(","):
-            events.append(self._trigger_event(table))
-        self.expect("AS")
-        body: list[Statement] = []
-        self._semicolons()
-        while not self.at_end():
-            body.append(self.statement())
-            self._semicolons()
-        if not body:
-            raise self.unexpected()
-        text = self.source(start, self.position)
-        return CreateTrigger(name, table, timing, tuple(events), tuple(body), text, mode, execute_as)
-
-    def _execute_as(self) -> str:
-        if not (self.accept("EXECUTE") or self.accept("EXEC")):
-            raise unsupported(f"trigger option {self.current.upper}")
-        self.expect("AS")
-        return self.take().value
-
-    def _trigger_event(self, table: ObjectName | None) -> str:
-        event = self.take().upper
-        allowed = DATABASE_EVENTS if table is None else frozenset({"INSERT", "UPDATE", "DELETE"})
-        if event not in allowed:
-            raise unsupported(f"trigger event {event}")
-        return event
 
 
 def _check_assignments(query: Query) -> None:

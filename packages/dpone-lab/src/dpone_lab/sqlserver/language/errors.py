@@ -152,6 +152,22 @@ def syntax_near(text: str) -> SqlServerError:
     return SqlServerError(Number.SYNTAX, f"Incorrect syntax near '{text[:40]}'.")
 
 
+def nested_too_deeply() -> SqlServerError:
+    """Return error 191 for text whose tree is too deep to be walked."""
+    return SqlServerError(
+        191,
+        "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.",
+        severity=SYNTAX_SEVERITY,
+    )
+
+
+def already_exists(name: str) -> SqlServerError:
+    """Return error 2714 for a name that an object has already."""
+    return SqlServerError(
+        Number.OBJECT_EXISTS, f"There is already an object named '{name}' in the database.", state=6
+    )
+
+
 def keyword_near(keyword: str) -> SqlServerError:
     """Return error 156 for a reserved word that can't stand where it stands."""
     return SqlServerError(Number.SYNTAX_KEYWORD, f"Incorrect syntax near the keyword '{keyword}'.")
@@ -202,6 +218,10 @@ _SQLSTATES: dict[str, tuple[int, str]] = {
         "Transaction was deadlocked on lock resources with another process and has been chosen as the deadlock victim. Rerun the transaction.",
     ),
     "55P03": (Number.LOCK_TIMEOUT, "Lock request time out period exceeded."),
+    "42P10": (
+        145,
+        "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.",
+    ),
     "0A000": (4712, "Cannot truncate the table because it is being referenced by a FOREIGN KEY constraint."),
     "42601": (Number.SYNTAX, "Incorrect syntax."),
 }

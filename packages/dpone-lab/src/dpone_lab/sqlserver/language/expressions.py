@@ -130,7 +130,7 @@ class Call:
     """A function call; ``argument`` words such as ``day`` of DATEADD arrive as string literals."""
 
     name: str
-    arguments: tuple[Expression | Condition, ...]
+    arguments: tuple[Expression, ...]
     star: bool = False
     distinct: bool = False
     within_group: tuple[OrderItem, ...] = ()

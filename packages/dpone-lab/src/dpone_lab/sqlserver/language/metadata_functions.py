@@ -9,8 +9,6 @@ from dpone_lab.sqlserver.language.errors import SqlServerError, unsupported
 from dpone_lab.sqlserver.language.expressions import (
     Call,
     ColumnRef,
-    Condition,
-    Expression,
     Literal,
     ScalarQuery,
 )
@@ -84,7 +82,7 @@ def translate_metadata(translator: ExpressionTranslator, call: Call) -> Value:
     if call.name == "sessionproperty":
         raise unsupported("SESSIONPROPERTY")
     arguments = [
-        convert(translator.value(_expression(argument)), parameter).sql
+        convert(translator.value(argument), parameter).sql
         for argument, parameter in zip(call.arguments, parameters, strict=False)
     ]
     if call.name in _READS_OBJECTS and arguments:
@@ -113,10 +111,6 @@ def _lock(translator: ExpressionTranslator, call: Call) -> None:
         return
     if not name.is_temporary:
         context.lock_for_metadata(name.schema or context.catalog.default_schema)
-
-
-def _expression(argument: Expression | Condition) -> Expression:
-    return argument  # type: ignore[return-value]
 
 
 def _reads_columns(call: Call) -> bool:

@@ -166,7 +166,7 @@ class DefinitionParser(ChangeParser):
         value = self.expression()
         return DefaultConstraint(value, self.source(start, self.position), name)
 
-    def _column_definition(self) -> tuple[ColumnDefinition, tuple[Constraint, ...]]:
+    def _column_definition(self) -> tuple[ColumnDefinition, tuple[Constraint, ...]]:  # noqa: C901, PLR0912 - one case an option
         name = self.name()
         if self.at("AS"):
             raise unsupported("computed column")

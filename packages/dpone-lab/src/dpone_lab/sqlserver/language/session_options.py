@@ -44,7 +44,7 @@ ISOLATION_LEVELS = (
 _REFUSED_LEVELS = ("READ UNCOMMITTED", "SNAPSHOT")
 
 
-def parse_option_setting(stream: TokenStream) -> list[tuple[str, str]]:
+def parse_option_setting(stream: TokenStream) -> list[tuple[str, str]]:  # noqa: C901, PLR0912 - one case an option
     """Parse what follows SET when it isn't a variable; return (option, value) pairs, upper-case."""
     if stream.accept("TRANSACTION", "ISOLATION", "LEVEL"):
         return [("TRANSACTION ISOLATION LEVEL", _isolation_level(stream))]

@@ -115,7 +115,8 @@ class StatementContext:
         if relation.kind == "TEMPORARY":
             return
         if relation.kind == "SYSTEM":
-            if not dirty:
+            # Management views show the server's memory, not rows of the catalog.
+            if not dirty and not relation.name.startswith("dm_"):
                 self.lock((CATALOG, EVERY_SCHEMA), "S", hold=bool(hints & {"HOLDLOCK", "SERIALIZABLE"}))
             return
         if dirty:

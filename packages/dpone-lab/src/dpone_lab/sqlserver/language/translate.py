@@ -9,7 +9,13 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from dpone_lab.sqlserver.language.conversions import convert
-from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
+from dpone_lab.sqlserver.language.errors import (
+    Number,
+    SqlServerError,
+    already_exists,
+    nested_too_deeply,
+    unsupported,
+)
 from dpone_lab.sqlserver.language.expressions import (
     Condition,
     Delete,
@@ -43,6 +49,13 @@ Translatable: TypeAlias = Query | Insert | Update | Delete | TranslatedDefinitio
 def translate(node: Translatable, scope: Scope) -> Translation:
     """Return the plan of a query, data change or definition; raises SqlServerError before anything ran."""
     context = StatementContext(scope)
+    try:
+        return _translated(node, context)
+    except RecursionError:
+        raise nested_too_deeply() from None
+
+
+def _translated(node: Translatable, context: StatementContext) -> Translation:
     match node:
         case Query():
             return _translate_query(node, context)
@@ -59,14 +72,20 @@ def translate(node: Translatable, scope: Scope) -> Translation:
 def translate_condition(condition: Condition, scope: Scope) -> Translation:
     """Return a plan that gives one row with one bool: whether the condition is true (unknown is false)."""
     context = StatementContext(scope)
-    sql = ExpressionTranslator(context, NameScope(), QueryTranslator(context)).condition(condition)
+    try:
+        sql = ExpressionTranslator(context, NameScope(), QueryTranslator(context)).condition(condition)
+    except RecursionError:
+        raise nested_too_deeply() from None
     return _single(f"SELECT ({sql}) IS TRUE", BIT, context)
 
 
 def translate_expression(expression: Expression, scope: Scope, target: SqlType | None = None) -> Translation:
     """Return a plan that gives one row with one value, converted to ``target`` as an assignment converts it."""
     context = StatementContext(scope)
-    value = ExpressionTranslator(context, NameScope(), QueryTranslator(context)).value(expression)
+    try:
+        value = ExpressionTranslator(context, NameScope(), QueryTranslator(context)).value(expression)
+    except RecursionError:
+        raise nested_too_deeply() from None
     if target is not None:
         value = convert(value, target)
     sql_type = INT if value.is_null else value.type
@@ -165,13 +184,13 @@ def _select_into(translated: TranslatedQuery, into: ObjectName, context: Stateme
         raise unsupported("SELECT INTO of an identity column")
     if into.is_temporary:
         if context.catalog.relation(None, into.name) is not None:
-            raise _exists(into.name)
+            raise already_exists(into.name)
         place, schema, temporary = quote_name(into.name), "", "TEMPORARY "
     else:
         schema = context.schema_for_creation(into)
         context.lock_for_definition(schema, into.name)
         if context.catalog.relation(schema, into.name) is not None:
-            raise _exists(into.name)
+            raise already_exists(into.name)
         place, temporary = f"{quote_name(schema)}.{quote_name(into.name)}", ""
     definitions = ", ".join(
         f"{quote_name(column.name)} {context.column_type(column.type)}{'' if column.type.nullable else ' NOT NULL'}"
@@ -188,12 +207,6 @@ def _select_into(translated: TranslatedQuery, into: ObjectName, context: Stateme
         domains=context.domains,
         reads_view=context.reads_view,
         event=event,
-    )
-
-
-def _exists(name: str) -> SqlServerError:
-    return SqlServerError(
-        Number.OBJECT_EXISTS, f"There is already an object named '{name}' in the database.", state=6
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpone_lab.sqlserver.language.call_arguments import argument_of
 from dpone_lab.sqlserver.language.comparison import sortable, trimmed
 from dpone_lab.sqlserver.language.conversions import convert
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
@@ -17,7 +18,7 @@ from dpone_lab.sqlserver.language.types import BIGINT, INT, MAX, SqlType
 from dpone_lab.sqlserver.language.values import Value, cast
 
 if TYPE_CHECKING:
-    from dpone_lab.sqlserver.language.expressions import Call, Condition, Expression
+    from dpone_lab.sqlserver.language.expressions import Call
     from dpone_lab.sqlserver.language.translate_expressions import ExpressionTranslator
 
 
@@ -42,14 +43,9 @@ def translate_aggregate(translator: ExpressionTranslator, call: Call) -> Value:
             return Value(f"{call.name}(){over}", BIGINT)
         case "ntile":
             _require_order(call)
-            return Value(f"CAST(ntile({inside.as_type(_argument(call), INT)}){over} AS int8)", BIGINT)
+            return Value(f"CAST(ntile({inside.as_type(argument_of(call), INT)}){over} AS int8)", BIGINT)
         case _:
             return _neighbour(inside, call, over)
-
-
-def _argument(call: Call, index: int = 0) -> Expression:
-    argument: Expression | Condition = call.arguments[index]
-    return argument  # type: ignore[return-value]
 
 
 def _require_order(call: Call) -> None:
@@ -80,7 +76,7 @@ def _count(translator: ExpressionTranslator, call: Call, over: str) -> Value:
     if call.star:
         counted = "*"
     else:
-        value = translator.value(_argument(call))
+        value = translator.value(argument_of(call))
         counted = f"DISTINCT {trimmed(value)}" if call.distinct else value.sql
         if value.is_null:
             raise SqlServerError(8117, "Operand data type NULL is invalid for count operator.")
@@ -90,7 +86,7 @@ def _count(translator: ExpressionTranslator, call: Call, over: str) -> Value:
 
 
 def _sum(translator: ExpressionTranslator, call: Call, over: str) -> Value:
-    value = translator.value(_argument(call))
+    value = translator.value(argument_of(call))
     distinct = "DISTINCT " if call.distinct else ""
     total = f"sum({distinct}{value.sql}){over}"
     if call.name == "sum":
@@ -108,7 +104,7 @@ def _sum(translator: ExpressionTranslator, call: Call, over: str) -> Value:
 
 
 def _extreme(translator: ExpressionTranslator, call: Call, over: str) -> Value:
-    value = translator.value(_argument(call))
+    value = translator.value(argument_of(call))
     result = extreme_type(value.type, call.name)
     if value.type.name == "uniqueidentifier":
         raise unsupported(f"{call.name} of uniqueidentifier")
@@ -118,8 +114,8 @@ def _extreme(translator: ExpressionTranslator, call: Call, over: str) -> Value:
 def _string_aggregate(translator: ExpressionTranslator, call: Call) -> Value:
     if call.distinct or call.over is not None:
         raise unsupported("STRING_AGG with DISTINCT or OVER")
-    value = translator.value(_argument(call))
-    separator = _argument(call, 1)
+    value = translator.value(argument_of(call))
+    separator = argument_of(call, 1)
     result = string_aggregate_type(value.type)
     separator_value = translator.value(separator)
     if not separator_value.type.is_character:
@@ -139,10 +135,10 @@ def _string_aggregate(translator: ExpressionTranslator, call: Call) -> Value:
 
 def _neighbour(translator: ExpressionTranslator, call: Call, over: str) -> Value:
     _require_order(call)
-    value = translator.value(_argument(call))
+    value = translator.value(argument_of(call))
     arguments = [value.sql]
     if len(call.arguments) > 1:
-        arguments.append(translator.as_type(_argument(call, 1), INT))
+        arguments.append(translator.as_type(argument_of(call, 1), INT))
     if len(call.arguments) > 2:
-        arguments.append(translator.as_type(_argument(call, 2), value.type))
+        arguments.append(translator.as_type(argument_of(call, 2), value.type))
     return Value(f"{call.name}({', '.join(arguments)}){over}", value.type.with_null(nullable=True))

@@ -33,12 +33,11 @@ from dpone_lab.sqlserver.language.expressions import (
     Variable,
 )
 from dpone_lab.sqlserver.language.inference import (
+    MAX_PRECISION,
     arithmetic,
-    as_decimal,
     bitwise,
     common_type,
     concatenation,
-    decimal_result,
     literal_type,
     longest,
 )
@@ -97,7 +96,7 @@ class ExpressionTranslator:
             return Value(replacement, translated.type, is_identity=translated.is_identity)
         return translated
 
-    def _value(self, node: Expression) -> Value:
+    def _value(self, node: Expression) -> Value:  # noqa: C901 - one case a node
         match node:
             case Literal():
                 return _constant(node)
@@ -343,7 +342,7 @@ def _calculate(operator: str, left: Value, right: Value) -> Value:
         for value in (left, right)
     )
     if result.is_decimal:
-        return Value(_decimal_sql(operator, left, right, result, left_sql, right_sql), result)
+        return Value(_decimal_sql(operator, result, left_sql, right_sql), result)
     if result.name == "tinyint":
         return Value(f"sys.tinyint_of(({left_sql}::int4 {operator} {right_sql}::int4))", result)
     if result.name in ("float", "real"):
@@ -356,19 +355,9 @@ def _calculate(operator: str, left: Value, right: Value) -> Value:
     return Value(f"({left_sql} {operator} {right_sql})", result)
 
 
-def _decimal_sql(
-    operator: str, left: Value, right: Value, result: SqlType, left_sql: str, right_sql: str
-) -> str:
+def _decimal_sql(operator: str, result: SqlType, left: str, right: str) -> str:
     if operator == "/":
-        return cast(f"sys.divide({left_sql}::numeric, {right_sql}::numeric, {result.scale})", result)
-    sql = f"({left_sql}::numeric {operator} {right_sql}::numeric)"
-    if left.is_null or right.is_null or not (_exact(left) and _exact(right)):
-        return cast(sql, result)
-    uncapped = decimal_result(
-        operator, as_decimal(left.type, left.literal), as_decimal(right.type, right.literal)
-    )
-    return sql if (uncapped.precision or 0) < 38 else cast(sql, result)
-
-
-def _exact(value: Value) -> bool:
-    return value.type.is_decimal or value.type.is_integer
+        return cast(f"sys.divide({left}::numeric, {right}::numeric, {result.scale})", result)
+    sql = f"({left}::numeric {operator} {right}::numeric)"
+    # Below 38 digits PostgreSQL's exact result has the scale of the rule already.
+    return sql if (result.precision or 0) < MAX_PRECISION else cast(sql, result)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from dpone_lab.sqlserver.language.call_arguments import Handler, argument_of
 from dpone_lab.sqlserver.language.comparison import comparable
 from dpone_lab.sqlserver.language.conversions import convert, utf8, utf16
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
-from dpone_lab.sqlserver.language.expressions import Call, Condition, Expression, Literal
+from dpone_lab.sqlserver.language.expressions import Call, Expression, Literal
 from dpone_lab.sqlserver.language.inference import common_type, longest
 from dpone_lab.sqlserver.language.metadata_functions import METADATA_FUNCTIONS, translate_metadata
+from dpone_lab.sqlserver.language.translate_dates import DATE_HANDLERS
 from dpone_lab.sqlserver.language.types import (
     BIGINT,
-    DATE,
-    DATETIME,
     FLOAT,
     INT,
     MAX,
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
     from dpone_lab.sqlserver.language.translate_expressions import ExpressionTranslator
 
 _CONCAT_LENGTHS = {"bit": 1, "tinyint": 4, "smallint": 6, "int": 12, "bigint": 24, "date": 10, "time": 16, "datetime2": 27, "uniqueidentifier": 36}  # fmt: skip
-_DATETIME2_7 = SqlType("datetime2", scale=7)
 _ALGORITHMS = frozenset({"MD5", "SHA2_256", "SHA2_512"})
-_DAY_PARTS = frozenset({"year", "quarter", "month", "dayofyear", "day", "week"})
 
 
 def translate_function(translator: ExpressionTranslator, call: Call) -> Value:
@@ -39,21 +36,13 @@ def translate_function(translator: ExpressionTranslator, call: Call) -> Value:
     return _HANDLERS[call.name](translator, call)
 
 
-_Handler: TypeAlias = Callable[["ExpressionTranslator", Call], Value]
-
-
-def _argument(call: Call, index: int) -> Expression:
-    argument: Expression | Condition = call.arguments[index]
-    return argument  # type: ignore[return-value]
-
-
 def _values(translator: ExpressionTranslator, call: Call) -> list[Value]:
-    return [translator.value(_argument(call, index)) for index in range(len(call.arguments))]
+    return [translator.value(argument_of(call, index)) for index in range(len(call.arguments))]
 
 
 def _text(translator: ExpressionTranslator, call: Call, index: int) -> Value:
     """Return an argument as text; numbers and dates are converted as T-SQL converts them."""
-    value = translator.value(_argument(call, index))
+    value = translator.value(argument_of(call, index))
     if value.type.is_character:
         return value
     if value.type.is_binary:
@@ -83,7 +72,7 @@ def _known_length(node: Expression) -> int | None:
 # --- text ---------------------------------------------------------------------------------------------------------
 
 
-def _same_text(function: str) -> _Handler:
+def _same_text(function: str) -> Handler:
     def handler(translator: ExpressionTranslator, call: Call) -> Value:
         value = _text(translator, call, 0)
         return Value(f"{function}({value.sql})", _varying(value.type))
@@ -91,7 +80,7 @@ def _same_text(function: str) -> _Handler:
     return handler
 
 
-def _trim_side(function: str) -> _Handler:
+def _trim_side(function: str) -> Handler:
     def handler(translator: ExpressionTranslator, call: Call) -> Value:
         value = _text(translator, call, len(call.arguments) - 1)
         characters = _text(translator, call, 0).sql if len(call.arguments) == 2 else "' '"
@@ -100,24 +89,24 @@ def _trim_side(function: str) -> _Handler:
     return handler
 
 
-def _side(function: str) -> _Handler:
+def _side(function: str) -> Handler:
     def handler(translator: ExpressionTranslator, call: Call) -> Value:
         value = _text(translator, call, 0)
-        number = _known_length(_argument(call, 1))
+        number = _known_length(argument_of(call, 1))
         limit = value.type.length if value.type.length is not None else 8000
         length = None if number is None or limit == MAX else max(min(number, limit), 1)
-        sql = f"sys.{function}({value.sql}, {translator.as_type(_argument(call, 1), INT)})"
+        sql = f"sys.{function}({value.sql}, {translator.as_type(argument_of(call, 1), INT)})"
         return Value(sql, _varying(value.type, length))
 
     return handler
 
 
 def _substring(translator: ExpressionTranslator, call: Call) -> Value:
-    value = translator.value(_argument(call, 0))
+    value = translator.value(argument_of(call, 0))
     if not value.type.is_binary:
         value = _text(translator, call, 0)
-    start, number = (translator.as_type(_argument(call, index), INT) for index in (1, 2))
-    known = _known_length(_argument(call, 2))
+    start, number = (translator.as_type(argument_of(call, index), INT) for index in (1, 2))
+    known = _known_length(argument_of(call, 2))
     limit = value.type.length or 8000
     length = limit if known is None or limit == MAX else max(min(known, limit), 1)
     result = SqlType("varbinary", length=length) if value.type.is_binary else _varying(value.type, length)
@@ -133,7 +122,7 @@ def _replace(translator: ExpressionTranslator, call: Call) -> Value:
 def _replicate(translator: ExpressionTranslator, call: Call) -> Value:
     value = _text(translator, call, 0)
     result = _full(value.type)
-    number = translator.as_type(_argument(call, 1), INT)
+    number = translator.as_type(argument_of(call, 1), INT)
     sql = f"(CASE WHEN {number} >= 0 THEN repeat({value.sql}, {number}) END)"
     if result.length != MAX:
         unit = "'unit'" if result.is_unicode else "'byte'"
@@ -143,7 +132,7 @@ def _replicate(translator: ExpressionTranslator, call: Call) -> Value:
 
 def _stuff(translator: ExpressionTranslator, call: Call) -> Value:
     value, replacement = _text(translator, call, 0), _text(translator, call, 3)
-    start, number = (translator.as_type(_argument(call, index), INT) for index in (1, 2))
+    start, number = (translator.as_type(argument_of(call, index), INT) for index in (1, 2))
     return Value(
         f"sys.stuff({value.sql}, {start}, {number}, {replacement.sql})", _full(value.type, replacement.type)
     )
@@ -151,13 +140,13 @@ def _stuff(translator: ExpressionTranslator, call: Call) -> Value:
 
 def _charindex(translator: ExpressionTranslator, call: Call) -> Value:
     sought, value = _text(translator, call, 0), _text(translator, call, 1)
-    start = translator.as_type(_argument(call, 2), INT) if len(call.arguments) == 3 else "1"
+    start = translator.as_type(argument_of(call, 2), INT) if len(call.arguments) == 3 else "1"
     sql = f"sys.charindex({sought.sql}, {value.sql}, {start})"
     return Value(cast(sql, BIGINT), BIGINT) if value.type.length == MAX else Value(sql, INT)
 
 
 def _length(translator: ExpressionTranslator, call: Call) -> Value:
-    value = translator.value(_argument(call, 0))
+    value = translator.value(argument_of(call, 0))
     if value.type.is_binary:
         sql = f"octet_length({value.sql})"
     else:
@@ -167,7 +156,7 @@ def _length(translator: ExpressionTranslator, call: Call) -> Value:
 
 
 def _data_length(translator: ExpressionTranslator, call: Call) -> Value:
-    value = translator.value(_argument(call, 0))
+    value = translator.value(argument_of(call, 0))
     if value.type.is_unicode:
         sql = f"(2 * sys.units({value.sql}))"
     elif value.type.is_character or value.type.is_binary:
@@ -218,12 +207,12 @@ def _quotename(translator: ExpressionTranslator, call: Call) -> Value:
 
 def _parsename(translator: ExpressionTranslator, call: Call) -> Value:
     value = _text(translator, call, 0)
-    part = translator.as_type(_argument(call, 1), INT)
+    part = translator.as_type(argument_of(call, 1), INT)
     return Value(f"sys.parsename({value.sql}, {part})", SqlType("nvarchar", length=128))
 
 
 def _character(translator: ExpressionTranslator, call: Call) -> Value:
-    code = translator.as_type(_argument(call, 0), INT)
+    code = translator.as_type(argument_of(call, 0), INT)
     if call.name == "nchar":
         return Value(
             f"(CASE WHEN {code} BETWEEN 1 AND 65535 THEN chr({code}) END)", SqlType("nchar", length=1)
@@ -238,15 +227,15 @@ def _code(translator: ExpressionTranslator, call: Call) -> Value:
 
 def _space(translator: ExpressionTranslator, call: Call) -> Value:
     return Value(
-        f"repeat(' '::text, {translator.as_type(_argument(call, 0), INT)})", SqlType("varchar", length=8000)
+        f"repeat(' '::text, {translator.as_type(argument_of(call, 0), INT)})", SqlType("varchar", length=8000)
     )
 
 
 def _hashbytes(translator: ExpressionTranslator, call: Call) -> Value:
-    algorithm = _argument(call, 0)
+    algorithm = argument_of(call, 0)
     if not isinstance(algorithm, Literal) or algorithm.text.upper() not in _ALGORITHMS:
         raise unsupported("HASHBYTES algorithm other than MD5, SHA2_256, SHA2_512")
-    value = translator.value(_argument(call, 1))
+    value = translator.value(argument_of(call, 1))
     if value.is_null or not (value.type.is_character or value.type.is_binary):
         raise SqlServerError(
             Number.INVALID_ARGUMENT,
@@ -299,7 +288,7 @@ def _nullif(translator: ExpressionTranslator, call: Call) -> Value:
 
 
 def _number(translator: ExpressionTranslator, call: Call, index: int = 0) -> Value:
-    value = translator.value(_argument(call, index))
+    value = translator.value(argument_of(call, index))
     if value.type.is_character or value.is_null or value.type.name == "bit":
         return convert(value, FLOAT)
     if not value.type.is_number:
@@ -310,7 +299,7 @@ def _number(translator: ExpressionTranslator, call: Call, index: int = 0) -> Val
     return value
 
 
-def _same_number(function: str) -> _Handler:
+def _same_number(function: str) -> Handler:
     def handler(translator: ExpressionTranslator, call: Call) -> Value:
         value = _number(translator, call)
         if function in ("floor", "ceil") and value.type.is_integer:
@@ -325,10 +314,12 @@ def _same_number(function: str) -> _Handler:
 
 def _round(translator: ExpressionTranslator, call: Call) -> Value:
     value = _number(translator, call)
-    digits = translator.as_type(_argument(call, 1), INT)
+    digits = translator.as_type(argument_of(call, 1), INT)
     function = "round"
     if len(call.arguments) == 3:
-        function = "trunc" if translator.constant_integer(_argument(call, 2), "ROUND's function") else "round"
+        function = (
+            "trunc" if translator.constant_integer(argument_of(call, 2), "ROUND's function") else "round"
+        )
     result = value.type.with_null(nullable=True)
     return Value(cast(f"{function}({value.sql}::numeric, {digits})", result), result)
 
@@ -343,115 +334,15 @@ def _power(translator: ExpressionTranslator, call: Call) -> Value:
 
 
 def _square_root(translator: ExpressionTranslator, call: Call) -> Value:
-    return Value(f"sqrt({translator.as_type(_argument(call, 0), FLOAT)})", FLOAT)
-
-
-# --- dates --------------------------------------------------------------------------------------------------------
-
-
-def _now(sql: str, result: SqlType) -> _Handler:
-    def handler(_translator: ExpressionTranslator, _call: Call) -> Value:
-        return Value(sql, result.with_null(nullable=False))
-
-    return handler
-
-
-def _moment(translator: ExpressionTranslator, call: Call, index: int) -> Value:
-    """Return an argument as a date or time; text and numbers become datetime2 and datetime."""
-    value = translator.value(_argument(call, index))
-    if value.type.is_temporal:
-        return value
-    if value.type.is_character:
-        return convert(value, _DATETIME2_7)
-    return convert(value, DATETIME)
-
-
-def _timestamp(value: Value) -> str:
-    if value.type.name == "time":
-        return f"(timestamp '1900-01-01' + {value.sql})"
-    return f"CAST({value.sql} AS timestamp)" if value.type.name == "date" else value.sql
-
-
-def _part(call: Call) -> str:
-    part = _argument(call, 0)
-    assert isinstance(part, Literal)
-    return part.text
-
-
-def _dateadd(translator: ExpressionTranslator, call: Call) -> Value:
-    part = _part(call)
-    value = translator.value(_argument(call, 2))
-    if not value.type.is_temporal:
-        value = convert(value, DATETIME)
-    if part == "nanosecond":
-        raise unsupported("DATEADD(nanosecond, …)")
-    is_date, is_time = value.type.name == "date", value.type.name == "time"
-    if (is_date and part not in _DAY_PARTS) or (is_time and part in _DAY_PARTS):
-        raise SqlServerError(
-            9810,
-            f"The datepart {part} is not supported by date function dateadd for data type {value.type.name}.",
-        )
-    number = cast(f"trunc({translator.value(_argument(call, 1)).sql}::numeric)", BIGINT)
-    moved = f"sys.dateadd('{part}', {number}, {_timestamp(value)})"
-    if value.type.name == "datetime":
-        moved = f"sys.datetime_of({moved})"
-    return Value(cast(moved, value.type), value.type.with_null(nullable=True))
-
-
-def _datediff(translator: ExpressionTranslator, call: Call) -> Value:
-    start, finish = _moment(translator, call, 1), _moment(translator, call, 2)
-    sql = f"sys.datediff('{_part(call)}', {_timestamp(start)}, {_timestamp(finish)})"
-    return Value(sql, BIGINT) if call.name == "datediff_big" else Value(cast(sql, INT), INT)
-
-
-def _datepart(translator: ExpressionTranslator, call: Call) -> Value:
-    value = _moment(translator, call, 1)
-    return Value(f"sys.datepart('{_part(call)}', {_timestamp(value)})", INT)
-
-
-def _named_part(translator: ExpressionTranslator, call: Call) -> Value:
-    value = _moment(translator, call, 0)
-    return Value(f"sys.datepart('{call.name}', {_timestamp(value)})", INT)
-
-
-def _datename(translator: ExpressionTranslator, call: Call) -> Value:
-    part = _part(call)
-    value = _moment(translator, call, 1)
-    sql = (
-        f"trim(to_char({_timestamp(value)}, 'Month'))"
-        if part == "month"
-        else f"CAST(sys.datepart('{part}', {_timestamp(value)}) AS text)"
-    )
-    return Value(sql, SqlType("nvarchar", length=30))
-
-
-def _date_from_parts(translator: ExpressionTranslator, call: Call) -> Value:
-    parts = ", ".join(translator.as_type(_argument(call, index), INT) for index in range(3))
-    return Value(f"sys.date_from_parts({parts})", DATE)
-
-
-def _datetime2_from_parts(translator: ExpressionTranslator, call: Call) -> Value:
-    scale = translator.constant_integer(_argument(call, 7), "precision of DATETIME2FROMPARTS")
-    if not 0 <= scale <= 7:
-        raise SqlServerError(10760, f"Scale argument {scale} is not valid.")
-    parts = ", ".join(translator.as_type(_argument(call, index), INT) for index in range(7))
-    result = SqlType("datetime2", scale=scale)
-    return Value(cast(f"sys.datetime2_from_parts({parts}, {scale})", result), result)
-
-
-def _end_of_month(translator: ExpressionTranslator, call: Call) -> Value:
-    value = _moment(translator, call, 0)
-    months = translator.as_type(_argument(call, 1), INT) if len(call.arguments) == 2 else "0"
-    sql = f"(date_trunc('month', {_timestamp(value)}) + make_interval(months => {months} + 1) - interval '1 day')"
-    return Value(f"CAST({sql} AS date)", DATE)
+    return Value(f"sqrt({translator.as_type(argument_of(call, 0), FLOAT)})", FLOAT)
 
 
 def _new_id(_translator: ExpressionTranslator, _call: Call) -> Value:
     return Value("gen_random_uuid()", UNIQUEIDENTIFIER.with_null(nullable=False))
 
 
-_UTC_NOW = "(clock_timestamp() AT TIME ZONE 'UTC')"
-_HANDLERS: dict[str, _Handler] = {
+_HANDLERS: dict[str, Handler] = {
+    **DATE_HANDLERS,
     "abs": _same_number("abs"),
     "ascii": _code,
     "ceiling": _same_number("ceil"),
@@ -461,25 +352,13 @@ _HANDLERS: dict[str, _Handler] = {
     "concat": _concat,
     "concat_ws": _concat,
     "datalength": _data_length,
-    "dateadd": _dateadd,
-    "datediff": _datediff,
-    "datediff_big": _datediff,
-    "datefromparts": _date_from_parts,
-    "datename": _datename,
-    "datepart": _datepart,
-    "datetime2fromparts": _datetime2_from_parts,
-    "day": _named_part,
-    "eomonth": _end_of_month,
     "floor": _same_number("floor"),
-    "getdate": _now(f"sys.datetime_of({_UTC_NOW})", DATETIME),
-    "getutcdate": _now(f"sys.datetime_of({_UTC_NOW})", DATETIME),
     "hashbytes": _hashbytes,
     "isnull": _isnull,
     "left": _side("leftmost"),
     "len": _length,
     "lower": _same_text("lower"),
     "ltrim": _trim_side("ltrim"),
-    "month": _named_part,
     "nchar": _character,
     "newid": _new_id,
     "nullif": _nullif,
@@ -497,12 +376,9 @@ _HANDLERS: dict[str, _Handler] = {
     "sqrt": _square_root,
     "stuff": _stuff,
     "substring": _substring,
-    "sysdatetime": _now(_UTC_NOW, _DATETIME2_7),
-    "sysutcdatetime": _now(_UTC_NOW, _DATETIME2_7),
     "trim": _trim_side("btrim"),
     "unicode": _code,
     "upper": _same_text("upper"),
-    "year": _named_part,
 }
 HANDLED = frozenset(_HANDLERS)
 """Scalar functions translated here; with the metadata functions they are the whole of the known ones."""

@@ -168,6 +168,10 @@ class Catalog(Protocol):
         """Return a schema's stored spelling, or None."""
         ...
 
+    def trigger(self, schema: str, name: str) -> tuple[str, str, str] | None:
+        """Return a table trigger's stored name, its table's name, and the table's quoted PostgreSQL name."""
+        ...
+
     def index_name(self, schema: str, table: str, index: str) -> str | None:
         """Return the quoted PostgreSQL name of a table's index or key constraint, or None."""
         ...

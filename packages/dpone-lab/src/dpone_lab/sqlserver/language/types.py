@@ -127,7 +127,7 @@ class SqlType:
             return (0 if scale <= 2 else 1 if scale <= 4 else 2) + (6 if self.name == "datetime2" else 3)
         return _FIXED_LENGTHS[self.name]
 
-    def with_null(self, nullable: bool) -> SqlType:  # noqa: FBT001 - the flag is the value itself
+    def with_null(self, nullable: bool) -> SqlType:  # noqa: FBT001 - the flag is the value
         """Return the type with another nullability."""
         return self if self.nullable == nullable else replace(self, nullable=nullable)
 
@@ -193,7 +193,7 @@ DEFAULT_LENGTH_IN_DDL = 1
 DEFAULT_LENGTH_IN_CAST = 30
 
 
-def make_type(
+def make_type(  # noqa: C901 - one case a family of types
     name: str, arguments: tuple[str, ...] = (), *, default_length: int = DEFAULT_LENGTH_IN_DDL
 ) -> SqlType:
     """Return the type that a spelling names.

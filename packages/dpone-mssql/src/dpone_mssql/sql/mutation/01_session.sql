@@ -15,6 +15,7 @@ DECLARE @inserted_rows bigint;
 DECLARE @image_rows bigint;
 DECLARE @result_rows bigint;
 DECLARE @result_bytes bigint;
+DECLARE @different_rows bigint;
 DECLARE @before_sha256 varbinary(32);
 DECLARE @after_sha256 varbinary(32);
 DECLARE @recovery_fork nvarchar(36);

@@ -5,14 +5,8 @@ WHERE g.[resource_id] = (
         SELECT a.[guard_resource_id] FROM {{control}}.[attempts] AS a WHERE a.[attempt_binding_sha256] = ?
     )
     AND g.[operation_id] = ? AND g.[attempt_binding_sha256] = ? AND g.[fencing_epoch] = ? AND g.[status] = N'ACTIVE';
--- name: head
-SELECT j.[version], j.[state], j.[attempt_binding_sha256], j.[receipt_schema], j.[receipt_sha256]
-FROM {{control}}.[journal] AS j WITH (UPDLOCK, HOLDLOCK)
-WHERE j.[operation_id] = ?
-    AND NOT EXISTS (
-        SELECT 1 FROM {{control}}.[journal] AS n
-        WHERE n.[operation_id] = j.[operation_id] AND n.[version] > j.[version]
-    );
+-- name: lock_entries
+SELECT j.[version] FROM {{control}}.[journal] AS j WITH (UPDLOCK, HOLDLOCK) WHERE j.[operation_id] = ?;
 -- name: insert_first
 INSERT INTO {{control}}.[journal] ([operation_id], [version], [state], [predecessor_version], [predecessor],
     [attempt_binding_sha256], [receipt_schema], [receipt_sha256], [recorded_at])

@@ -1,0 +1,1 @@
+select at, id from {% if target.name == 'prod' %}raw.sales{% else %}raw.samples{% endif %}

@@ -1,0 +1,2 @@
+{{ config(schema='finance') }}
+select at, id from raw.sales

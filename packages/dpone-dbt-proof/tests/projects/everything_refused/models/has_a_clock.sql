@@ -1,0 +1,1 @@
+select at, id from raw.sales where at < getdate()

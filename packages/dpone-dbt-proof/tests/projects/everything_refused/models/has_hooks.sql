@@ -1,0 +1,2 @@
+{{ config(post_hook="grant select on {{ this }} to public") }}
+select at, id from raw.sales

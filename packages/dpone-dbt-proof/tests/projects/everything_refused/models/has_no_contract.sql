@@ -1,0 +1,2 @@
+{{ config(contract={'enforced': false}) }}
+select at, id from raw.sales

@@ -1,0 +1,3 @@
+select at, id
+from raw.sales
+{% if true %}

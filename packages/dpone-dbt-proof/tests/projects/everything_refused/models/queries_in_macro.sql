@@ -1,0 +1,1 @@
+{{ hidden_query() }} select at, id from raw.sales

@@ -1,0 +1,1 @@
+select at, id from [MART].[Reads_Itself_By_Name]

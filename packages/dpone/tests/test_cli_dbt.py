@@ -1,0 +1,205 @@
+"""`dpone dbt check` and `explain`: one verdict a model, stable shapes and exit classes, nothing written."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from dpone.cli.dbt import app
+from dpone.cli.explanation import REPLAY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SQL = "select s.sold_at, s.sale_id\nfrom raw.sales as s"
+
+
+def model(name: str, sql: str, **config: Any) -> dict[str, Any]:
+    return {
+        "unique_id": f"model.shop.{name}",
+        "resource_type": "model",
+        "package_name": "shop",
+        "name": name,
+        "alias": name,
+        "fqn": ["shop", name],
+        "original_file_path": f"models/{name}.sql",
+        "language": "sql",
+        "database": "shop",
+        "schema": "mart",
+        "relation_name": f'"shop"."mart"."{name}"',
+        "raw_code": sql,
+        "compiled_code": sql,
+        "config": {
+            "materialized": "incremental",
+            "incremental_strategy": "dpone_scope_merge",
+            "on_schema_change": "fail",
+            "contract": {"enforced": True},
+            "unique_key": ["sold_at", "sale_id"],
+            "meta": {"dpone": {"publish": {"enabled": True, "profile": "to_mart", "workflow": "sales"}}},
+            **config,
+        },
+        "columns": {
+            column: {"name": column, "data_type": kind, "constraints": [{"type": "not_null"}]}
+            for column, kind in {"sold_at": "datetime2(6)", "sale_id": "int"}.items()
+        },
+        "depends_on": {"nodes": [], "macros": []},
+    }
+
+
+def project(root: Path, *models: dict[str, Any]) -> Path:
+    (root / "target").mkdir(parents=True)
+    document = {
+        "metadata": {
+            "dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v12.json",
+            "dbt_version": "1.10.13",
+            "adapter_type": "sqlserver",
+            "project_name": "shop",
+        },
+        "nodes": {item["unique_id"]: item for item in models},
+        **{group: {} for group in ("sources", "unit_tests", "exposures", "macros")},
+    }
+    (root / "target" / "manifest.json").write_text(json.dumps(document))
+    return root
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, list(arguments))
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_json_has_the_fixed_shape(tmp_path: Path) -> None:
+    root = project(tmp_path, model("good", SQL), model("dirty", SQL + " with (nolock)"))
+    code, out, _ = run("check", str(root), "--format", "json", "--scope-of-proof", "definition")
+    assert code == 1
+    assert json.loads(out) == {
+        "schema": "dpone.dbt-check.v1",
+        "verdict": "NONCONFORMANT",
+        "models": [
+            {
+                "unique_id": "model.shop.dirty",
+                "status": "NONCONFORMANT",
+                "reads": ["shop.raw.sales"],
+                "reasons": [
+                    {
+                        "code": "DPONE_PROOF_SQL_DIRTY_READ",
+                        "message": "NOLOCK is not admitted",
+                        "path": "models/dirty.sql",
+                        "line": 2,
+                        "column": 27,
+                    }
+                ],
+            },
+            {"unique_id": "model.shop.good", "status": "PROVEN", "reads": ["shop.raw.sales"], "reasons": []},
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("sql", "scope", "code"),
+    [
+        (SQL, "definition", 0),
+        (SQL, "full", 4),
+        ("select from where", "definition", 4),
+        (SQL + " with (nolock)", "definition", 1),
+    ],
+)
+def test_the_exit_class_is_that_of_the_verdict(tmp_path: Path, sql: str, scope: str, code: int) -> None:
+    assert run("check", str(project(tmp_path, model("m", sql))), "--scope-of-proof", scope)[0] == code
+
+
+def test_without_a_manifest_the_command_to_run_is_named(tmp_path: Path) -> None:
+    code, out, err = run("check", str(tmp_path))
+    assert (code, out) == (2, "")
+    assert "run dbt parse" in err
+
+
+def test_nothing_published_is_nothing_proven(tmp_path: Path) -> None:
+    code, out, _ = run("check", str(project(tmp_path, model("m", SQL, meta={}))))
+    assert code == 4
+    assert "No model has meta.dpone.publish" in out
+
+
+def test_v1_models_keep_their_selector(tmp_path: Path) -> None:
+    root = project(tmp_path, model("old", SQL, incremental_strategy="merge"))
+    code, out, _ = run("check", str(root), "--format", "json")
+    assert code == 0
+    assert json.loads(out)["v1_models"] == [
+        {"unique_id": "model.shop.old", "workflow": "sales", "selector": "+fqn:shop.old"}
+    ]
+
+
+def test_nothing_is_written(tmp_path: Path) -> None:
+    root = project(tmp_path, model("m", SQL))
+    before = sorted(path.as_posix() for path in root.rglob("*"))
+    run("check", str(root))
+    run("explain", "m", str(root))
+    assert sorted(path.as_posix() for path in root.rglob("*")) == before
+
+
+def test_diff_names_the_edit_that_lost_the_proof(tmp_path: Path) -> None:
+    base = project(tmp_path / "base", model("m", SQL))
+    root = project(tmp_path / "now", model("m", SQL + " with (nolock)", tags=["x"]))
+    _, out, _ = run(
+        "check",
+        str(root),
+        "--diff",
+        str(base / "target"),
+        "--format",
+        "json",
+        "--scope-of-proof",
+        "definition",
+    )
+    (lost,) = json.loads(out)["lost"]
+    assert lost["edits"] == ["models/m.sql line 2: changed", "config tags: None -> ['x']"]
+    assert [reason["code"] for reason in lost["reasons"]] == ["DPONE_PROOF_SQL_DIRTY_READ"]
+
+
+def test_sarif_points_at_file_and_line_with_the_change_that_helps(tmp_path: Path) -> None:
+    root = project(tmp_path, model("m", SQL + " with (nolock)"))
+    _, out, _ = run("check", str(root), "--format", "sarif", "--scope-of-proof", "definition")
+    (result,) = json.loads(out)["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "models/m.sql"},
+        "region": {"startLine": 2, "startColumn": 27},
+    }
+    assert result["message"]["text"].endswith("Remove NOLOCK, READUNCOMMITTED or READPAST.")
+
+
+def test_annotations_are_one_line_a_reason(tmp_path: Path) -> None:
+    root = project(tmp_path, model("m", SQL + " with (nolock)"))
+    _, out, _ = run("check", str(root), "--format", "annotations", "--scope-of-proof", "definition")
+    assert out.startswith("::error file=models/m.sql,line=2,col=27,title=DPONE_PROOF_SQL_DIRTY_READ::")
+
+
+def test_explain_shows_key_types_stages_and_that_replay_removes_nothing(tmp_path: Path) -> None:
+    root = project(tmp_path, model("m", SQL), model("n", SQL))
+    code, out, _ = run("explain", "m", str(root), "--format", "json", "--scope-of-proof", "definition")
+    plain = json.loads(out)
+    assert code == 0
+    assert plain["effective_key"] == ["sold_at", "sale_id"]
+    assert plain["event_time"] == "sold_at"
+    assert [column["target_type"] for column in plain["columns"]] == ["DateTime64(6,'UTC')", "Int32"]
+    assert [stage["kind"] for stage in plain["stages"]] == [
+        *("ADMIT", "BUILD", "SEAL", "PREPARE", "COMMIT", "PUBLISH", "SUMMARISE")
+    ]
+    assert plain["replay"] == REPLAY
+    assert REPLAY in run("explain", "model.shop.m", str(root))[1]
+
+
+def test_explain_of_an_unknown_model_is_a_usage_error(tmp_path: Path) -> None:
+    code, _, err = run("explain", "nothing", str(project(tmp_path, model("m", SQL))))
+    assert code == 2
+    assert "nothing is not a published model" in err
+
+
+def test_a_bad_input_file_is_a_usage_error(tmp_path: Path) -> None:
+    root = project(tmp_path, model("m", SQL))
+    (tmp_path / "catalog.json").write_text("[]")
+    assert run("check", str(root), "--catalog", str(tmp_path / "catalog.json"))[0] == 2
+    assert run("check", str(root), "--catalog", str(tmp_path / "none.json"))[0] == 2
+    (tmp_path / "policy.yml").write_text("schema: dpone.platform-policy.v1\nprofiles: {to_mart: v2}\n")
+    code, _, err = run("check", str(root), "--platform-policy", str(tmp_path / "policy.yml"))
+    assert (code, "read_budget" in err) == (2, True)

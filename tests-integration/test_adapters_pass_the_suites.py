@@ -1,0 +1,186 @@
+"""The suites that the in-memory ports pass, against the real adapters on the lab's engines."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import clickhouse_connect
+import pyarrow as pa
+import pytest
+
+from dpone_clickhouse.connection import Connection, Endpoint
+from dpone_clickhouse.publisher import ClickHousePublisher
+from dpone_contracts.ports.image_reader import ImageBatch
+from dpone_contracts.testing.control_suite import (
+    ActivationStoreSuite,
+    DocumentStoreSuite,
+    RefreshStateSuite,
+    activated,
+    admitted,
+)
+from dpone_contracts.testing.memory_ports import memory_ports
+from dpone_contracts.testing.plan_example import Example, ExampleModel, example_bundle
+from dpone_contracts.testing.publisher_suite import MODEL, OLD, Generation, PublisherSuite
+from dpone_lab.clickhouse import process
+from dpone_lab.odbc import find_driver
+from dpone_mssql.activation import MssqlActivationStore
+from dpone_mssql.connection import SqlServerConfig
+from dpone_mssql.control_schema import ControlNames, install
+from dpone_mssql.documents import MssqlDocumentStore
+from dpone_mssql.state import MssqlRefreshState
+from dpone_seal.parquet_chunks import ParquetChunkEncoder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpone_contracts.plan_bundle import PlanTarget
+    from dpone_contracts.ports.activation_store import ActivationStore
+    from dpone_contracts.ports.refresh_state import RefreshState
+    from dpone_contracts.testing.memory_rows import Row
+
+pytestmark = pytest.mark.engine
+
+
+def batch_of(rows: list[Row]) -> ImageBatch:
+    """Rows of the suite's model as a reader delivers them."""
+    ids, instants, notes = zip(*rows, strict=True)
+    columns = {
+        "id": pa.array(ids, pa.int32()),
+        "at": pa.array(instants, pa.timestamp("us")),
+        "note": pa.array(notes, pa.string()),
+    }
+    return ImageBatch(0, len(rows), pa.RecordBatch.from_pydict(columns))
+
+
+def chunk(target: PlanTarget, rows: list[Row]) -> bytes:
+    """Rows as one sealed chunk."""
+    (encoded,) = ParquetChunkEncoder(8_192, 1 << 20, 8_192, 1).encode(target, [batch_of(rows)])
+    return encoded.data
+
+
+@pytest.fixture(scope="module")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    running = process.start(tmp_path_factory.mktemp("clickhouse"), face="chdb", library=None)
+    yield Endpoint.from_dsn(running.dsn, connect_timeout=10, statement_timeout=60)
+    running.stop()
+
+
+class TestClickHousePublisher(PublisherSuite):
+    @pytest.fixture
+    def publisher(self, endpoint: Endpoint) -> Iterator[ClickHousePublisher]:
+        connection = Connection(endpoint)
+        yield ClickHousePublisher(connection, disk_reserve_bytes=1, policies_from_plan=True)
+        connection.close()
+
+    @pytest.fixture
+    def generation(self, endpoint: Endpoint) -> Generation:
+        example = example_bundle([MODEL], database="memory")
+        ports = memory_ports()
+        activated(ports.activations, example)
+        plan, target = example.bundle.operation_plans[0], example.bundle.targets[0]
+        client = clickhouse_connect.get_client(
+            host=endpoint.host, port=endpoint.port, username=endpoint.user, password=endpoint.password
+        )
+        table = f"{target.publication_database}.{target.publication_target_table}"
+        columns = ", ".join(f"{column.name} {column.target_type}" for column in target.writable_columns)
+        client.command(f"DROP DATABASE IF EXISTS {target.publication_database} SYNC")
+        client.command(f"CREATE DATABASE {target.publication_database} ENGINE = Atomic")
+        client.command(
+            f"CREATE TABLE {table} ({columns}) ENGINE = MergeTree PARTITION BY toDate(at) ORDER BY (at, id)"
+        )
+        client.insert(table, OLD, column_names=["id", "at", "note"])
+        operation = admitted(ports.state, example).operations[0]
+        return Generation(plan, target, operation, lambda rows: chunk(target, rows))
+
+
+@pytest.fixture(scope="module")
+def sql_server() -> Iterator[SqlServerConfig]:
+    folder = Path(tempfile.mkdtemp(prefix="dpone-suites-"))
+    password = secrets.token_hex(12)
+    (folder / "password").write_text(password)
+    command = [sys.executable, "-m", "dpone_lab.sqlserver", "--data", str(folder / "data")]
+    command += ["--password-file", str(folder / "password"), "--log", str(folder / "log")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        port = json.loads(server.stdout.readline())["port"]
+        config = SqlServerConfig(
+            f"DRIVER={{{find_driver(None)}}};SERVER=127.0.0.1,{port};PORT={port};DATABASE=lab;"
+            f"UID=sa;PWD={password};Encrypt=no;TDS_Version=7.4",
+            15,
+            5_000,
+            60,
+        )
+        install(config, ControlNames())
+        yield config
+        server.terminate()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def documents(sql_server: SqlServerConfig) -> MssqlDocumentStore:
+    return MssqlDocumentStore(sql_server, ControlNames())
+
+
+@pytest.fixture
+def activations(sql_server: SqlServerConfig) -> MssqlActivationStore:
+    return MssqlActivationStore(sql_server, ControlNames())
+
+
+@pytest.fixture
+def state(sql_server: SqlServerConfig) -> MssqlRefreshState:
+    return MssqlRefreshState(sql_server, ControlNames())
+
+
+@pytest.fixture
+def models() -> list[ExampleModel]:
+    """Models of this test alone, so that tests share one store."""
+    suffix = uuid4().hex[:8]
+    columns = (("at", "datetime2(6)", False), ("id", "int", False), ("note", "nvarchar(20)", True))
+    return [ExampleModel(f"{name}_{suffix}", columns, ("at", "id")) for name in ("arrivals", "departures")]
+
+
+@pytest.fixture
+def example(models: list[ExampleModel]) -> Example:
+    return example_bundle(models, database="lab", workflow=models[0].name)
+
+
+@pytest.fixture
+def rival(models: list[ExampleModel]) -> Example:
+    return example_bundle(
+        models, database="lab", workflow=models[0].name, limits={"max_statement_seconds": 59}
+    )
+
+
+class TestMssqlDocumentStore(DocumentStoreSuite):
+    """Fixtures are the module's."""
+
+
+class TestMssqlActivationStore(ActivationStoreSuite):
+    """Fixtures are the module's."""
+
+
+EDGES_UNCHECKED = "the journal of dpone_mssql does not hold every edge to the graph and its receipt"
+
+
+class TestMssqlRefreshState(RefreshStateSuite):
+    """Fixtures are the module's."""
+
+    @pytest.mark.xfail(strict=True, reason=EDGES_UNCHECKED)
+    def test_the_journal_takes_an_edge_once_and_refuses_what_is_none(
+        self, activations: ActivationStore, state: RefreshState, example: Example
+    ) -> None:
+        super().test_the_journal_takes_an_edge_once_and_refuses_what_is_none(activations, state, example)
+
+    @pytest.mark.xfail(strict=True, reason=EDGES_UNCHECKED)
+    def test_an_operation_that_intended_no_commit_is_never_committed(
+        self, activations: ActivationStore, state: RefreshState, example: Example
+    ) -> None:
+        super().test_an_operation_that_intended_no_commit_is_never_committed(activations, state, example)

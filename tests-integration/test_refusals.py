@@ -1,0 +1,157 @@
+"""One clear error each: code, exit class, no row value in it, no trace left."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from contextlib import closing, nullcontext
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyodbc
+import pytest
+
+from conftest import DAY
+from dpone.application.admission import admit
+from dpone.composition.guard import ProductionGuard
+from dpone_contracts.errors import DponeError
+from dpone_contracts.ports.refresh_state import WorkerIdentity
+from dpone_lab import deployment as lab_deployment
+from dpone_lab.composition import lab_services
+
+if TYPE_CHECKING:
+    from conftest import DeployedLab
+    from dpone_lab.composition import LabSettings
+
+pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("deployed")]
+
+CONTROL_TABLES = "SELECT t.name FROM sys.tables t JOIN sys.schemas s ON s.schema_id = t.schema_id WHERE s.name = 'dpone_control'"
+
+
+class Quiet:
+    def stage(self, name: str, model_unique_id: str | None, state: str) -> None:
+        """Nobody listens."""
+
+
+def worker(dag_run_id: str, try_number: int = 1) -> WorkerIdentity:
+    return WorkerIdentity(
+        dag_run_id,
+        "semantic_refresh__dbt_build_test",
+        try_number,
+        "11111111-1111-4111-8111-111111111111",
+        "tests",
+    )
+
+
+def control_rows(settings: LabSettings) -> dict[str, int]:
+    with closing(pyodbc.connect(settings.mssql_dsn, autocommit=True)) as connection:
+        names = [row[0] for row in connection.execute(CONTROL_TABLES).fetchall()]
+        return {n: connection.execute(f"SELECT COUNT(*) FROM dpone_control.{n}").fetchone()[0] for n in names}
+
+
+def refused(settings: LabSettings, ids: tuple[str, str], run: str, **changed: Any) -> DponeError:
+    services = replace(lab_services(settings, Quiet()), **changed)
+    with pytest.raises(DponeError) as caught:
+        admit(services, *ids, worker(run))
+    return caught.value
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dpone.cli.main", "lab", "demo", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.fixture(scope="module")
+def ids(deployed: DeployedLab) -> tuple[str, str]:
+    return deployed.deployment.activate(DAY)
+
+
+def test_a_day_that_is_no_day_is_a_usage_error() -> None:
+    done = command("--day", "12.06.2013")
+    assert done.returncode == 2
+    assert done.stderr.startswith("DPONE_LAB_DAY_NOT_A_DAY")
+
+
+def test_a_day_without_events_is_refused_with_the_days_that_have_some() -> None:
+    done = command("--day", "2012-06-12", "--format", "json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["code"]) == (1, "DPONE_LAB_DAY_WITHOUT_EVENTS")
+    assert told["evidence"] == {"first_day": "2013-01-01", "last_day": "2014-01-01"}
+
+
+def test_the_shipped_guard_refuses_before_any_write(deployed: DeployedLab, ids: tuple[str, str]) -> None:
+    settings = deployed.deployment.settings
+    before = control_rows(settings)
+    error = refused(settings, ids, "guarded", guard=ProductionGuard())
+    assert error.code == "DPONE_SEMANTIC_REFRESH_PRODUCTION_ACTIVATION_UNAVAILABLE"
+    assert control_rows(settings) == before
+
+
+def test_another_marker_than_the_databases_is_refused_before_any_write(
+    deployed: DeployedLab, ids: tuple[str, str]
+) -> None:
+    settings = replace(deployed.deployment.settings, marker="00000000-0000-4000-8000-000000000000")
+    before = control_rows(settings)
+    error = refused(settings, ids, "unmarked")
+    assert error.code == "DPONE_SEMANTIC_REFRESH_PRODUCTION_ACTIVATION_UNAVAILABLE"
+    assert control_rows(settings) == before
+
+
+def test_a_wrong_password_is_refused_and_named_nowhere(deployed: DeployedLab, ids: tuple[str, str]) -> None:
+    settings = deployed.deployment.settings
+    start = settings.mssql_dsn.index("PWD={") + 5
+    secret = settings.mssql_dsn[start : settings.mssql_dsn.index("}", start)]
+    error = refused(
+        replace(settings, mssql_dsn=settings.mssql_dsn.replace(secret, "canary-password")), ids, "login"
+    )
+    assert error.code == "DPONE_MSSQL_LOGIN_FAILED"
+    assert "canary-password" not in json.dumps(error.diagnostics())
+
+
+def test_an_unknown_plan_is_refused(deployed: DeployedLab, ids: tuple[str, str]) -> None:
+    error = refused(deployed.deployment.settings, (ids[0], "sha256:" + "0" * 64), "unknown")
+    assert error.code == "DPONE_ACTIVATION_NOT_FOUND"
+
+
+def test_a_model_without_a_contract_is_refused_with_the_reason(deployed: DeployedLab, tmp_path: Path) -> None:
+    settings = deployed.deployment.settings
+    project = tmp_path / "project"
+    shutil.copytree(settings.project, project)
+    config = project / "dbt_project.yml"
+    config.write_text(config.read_text().replace("enforced: true", "enforced: false"))
+    changed = replace(settings, project=str(project), manifest=str(tmp_path / "manifest.json"))
+    compiled = lab_deployment._prove(changed, deployed.deployment.platform, tmp_path / "compile")
+    with pytest.raises(DponeError) as caught:
+        lab_deployment._deploy(
+            changed, deployed.deployment.clickhouse, deployed.deployment.platform, compiled, DAY
+        )
+    assert caught.value.code == "DPONE_PROOF_INCOMPLETE"
+    assert "CONTRACT" in caught.value.observed.upper()
+
+
+def test_a_target_that_does_not_exist_is_refused_at_adoption(deployed: DeployedLab, tmp_path: Path) -> None:
+    this = deployed.deployment
+    gone = replace(this.clickhouse, database="nowhere")
+    compiled = lab_deployment._prove(
+        replace(this.settings, manifest=str(tmp_path / "manifest.json")), this.platform, tmp_path / "compile"
+    )
+    with pytest.raises(DponeError) as caught:
+        lab_deployment._deploy(this.settings, gone, this.platform, compiled, DAY + timedelta(days=1))
+    assert caught.value.code == "DPONE_CLICKHOUSE_TARGET_ABSENT"
+
+
+def test_a_plan_binds_one_dag_run_for_ever(deployed: DeployedLab, ids: tuple[str, str]) -> None:
+    settings = deployed.deployment.settings
+    admit(lab_services(settings, Quiet()), *ids, worker("first"))
+    error = refused(settings, ids, "second")
+    assert error.code == "DPONE_PLAN_BOUND_TO_ANOTHER_RUN"
+    assert nullcontext is not None
