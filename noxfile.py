@@ -57,8 +57,24 @@ def schemas(session: nox.Session) -> None:
     """Committed schemas and generated pages against the code."""
     workspace(session)
     session.run("python", "tooling/export_schemas.py", "--check")
+    session.run("python", "tooling/standalone_tables.py", "--check")
     session.run("python", "tooling/error_catalogue.py", "--check")
     session.run("python", "tooling/state_graph.py", "--check")
+
+
+@nox.session(python=PYTHON)
+def interop(session: nox.Session) -> None:
+    """Documents of ours load in the published preview, in an environment of its own.
+
+    Give a folder of evidence, for instance the demo's, to load that instead of the identity story's documents.
+    """
+    script = str(ROOT / "tooling" / "preview_interop.py")
+    folder = session.posargs[0] if session.posargs else str(Path(session.create_tmp()) / "documents")
+    if not session.posargs:
+        session.run("uv", "run", "--no-project", "--with", str(ROOT / "packages/dpone-contracts"), "python", script,
+                    "write", folder, external=True)  # fmt: skip
+    session.install("--no-config", "dpone==0.74.0")  # the workspace pins are not the preview's
+    session.run("python", "-I", script, "load", folder)
 
 
 @nox.session(python=PYTHON)

@@ -136,6 +136,7 @@ DPONE_MSSQL_DDL_FROZEN | REFUSED | DDL on a covered object while a mutation runs
 DPONE_MSSQL_DEADLOCK | REFUSED | The server chose the transaction as deadlock victim; nothing was written | other sessions on the control schema | dpone refresh status
 DPONE_MSSQL_DRIVER_SETTING | REFUSED | The ODBC driver does not keep autocommit or the statement timeout | driver and version | dpone doctor
 DPONE_MSSQL_LOCK_TIMEOUT | UNVERIFIED | A lock was not granted within the policy's time; nothing was written | who holds locks on the objects | dpone refresh status
+DPONE_MSSQL_LOGIN_FAILED | REFUSED | SQL Server refused the login; nothing was read or written | login, password reference and database of the connection (never their values) | dpone doctor
 DPONE_MSSQL_ONE_ROW_EXPECTED | CORRUPTION | A key of the control schema names more than one row | the control schema's constraints | stop and call the platform's owner
 DPONE_MSSQL_READ_FAILED | UNVERIFIED | A relation could not be read | connection, permissions and the server's log | dpone doctor
 DPONE_MSSQL_RECOVERY_FORK_UNSEEN | UNVERIFIED | The recovery fork of the database can't be read | permissions of the principal on the database's metadata | dpone doctor
