@@ -32,7 +32,7 @@ CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("errors", ("python", "tooling/error_catalogue.py", "--check")),
     ("ruff", ("ruff", "check", ".")),
     ("format", ("ruff", "format", "--check", ".")),
-    ("types", ("mypy", "packages", "tests-integration", "tooling")),
+    ("types", ("python", "tooling/typecheck.py")),
     ("imports", ("lint-imports",)),
     ("dependencies", ("python", "tooling/dependencies.py")),
     ("tests", ("pytest", "-q", "-n", "2", "--dist", "loadgroup")),
