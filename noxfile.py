@@ -19,7 +19,9 @@ PYTHON = "3.11"
 
 def workspace(session: nox.Session) -> None:
     """The pinned workspace environment inside the session."""
-    session.run_install("uv", "sync", "-q", "--active", external=True, env={"VIRTUAL_ENV": session.virtualenv.location})
+    session.run_install(
+        "uv", "sync", "-q", "--active", external=True, env={"VIRTUAL_ENV": session.virtualenv.location}
+    )
 
 
 @nox.session(python=PYTHON)
@@ -41,7 +43,7 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """mypy strict over every member, its tests and the tools."""
     workspace(session)
-    session.run("mypy", "packages", "tests-integration", "tooling")
+    session.run("python", "tooling/typecheck.py")
 
 
 @nox.session(python=PYTHON)
@@ -57,8 +59,24 @@ def schemas(session: nox.Session) -> None:
     """Committed schemas and generated pages against the code."""
     workspace(session)
     session.run("python", "tooling/export_schemas.py", "--check")
+    session.run("python", "tooling/standalone_tables.py", "--check")
     session.run("python", "tooling/error_catalogue.py", "--check")
     session.run("python", "tooling/state_graph.py", "--check")
+
+
+@nox.session(python=PYTHON)
+def interop(session: nox.Session) -> None:
+    """Documents of ours load in the published preview, in an environment of its own.
+
+    Give a folder of evidence, for instance the demo's, to load that instead of the identity story's documents.
+    """
+    script = str(ROOT / "tooling" / "preview_interop.py")
+    folder = session.posargs[0] if session.posargs else str(Path(session.create_tmp()) / "documents")
+    if not session.posargs:
+        session.run("uv", "run", "--no-project", "--with", str(ROOT / "packages/dpone-contracts"), "python", script,
+                    "write", folder, external=True)  # fmt: skip
+    session.install("--no-config", "dpone==0.74.0")  # the workspace pins are not the preview's
+    session.run("python", "-I", script, "load", folder)
 
 
 @nox.session(python=PYTHON)
@@ -105,7 +123,9 @@ def live_mssql(session: nox.Session) -> None:
     if not os.environ.get("DPONE_MSSQL_DSN"):
         session.error("UNVERIFIED: DPONE_MSSQL_DSN names no SQL Server")
     workspace(session)
-    session.run("pytest", "-q", "packages/dpone-mssql/tests", "packages/dpone-lab/tests", "-k", "conformance or mssql")
+    session.run(
+        "pytest", "-q", "packages/dpone-mssql/tests", "packages/dpone-lab/tests", "-k", "conformance or mssql"
+    )
 
 
 @nox.session(python=PYTHON)

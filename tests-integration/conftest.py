@@ -40,7 +40,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     command = [
         sys.executable,
         "-m",
-        "dpone.cli.main",
+        "dpone",
         "lab",
         "demo",
         "--format",
@@ -59,6 +59,7 @@ class DeployedLab:
 
     profile: LabProfile
     deployment: Deployment
+    day: date
 
 
 @pytest.fixture(scope="session")
@@ -66,4 +67,4 @@ def deployed() -> Iterator[DeployedLab]:
     with tempfile.TemporaryDirectory(prefix="dpone-lab-") as parent:
         Path(parent).chmod(0o711)
         with running_lab(Path(parent) / "lab") as profile:
-            yield DeployedLab(profile, deploy(profile, DAY, lambda _name: nullcontext()))
+            yield DeployedLab(profile, deploy(profile, DAY, lambda _name: nullcontext()), DAY)

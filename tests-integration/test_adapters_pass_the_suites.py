@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpone_contracts.plan_bundle import PlanTarget
-    from dpone_contracts.ports.activation_store import ActivationStore
-    from dpone_contracts.ports.refresh_state import RefreshState
     from dpone_contracts.testing.memory_rows import Row
 
 pytestmark = pytest.mark.engine
@@ -167,20 +165,5 @@ class TestMssqlActivationStore(ActivationStoreSuite):
     """Fixtures are the module's."""
 
 
-EDGES_UNCHECKED = "the journal of dpone_mssql does not hold every edge to the graph and its receipt"
-
-
 class TestMssqlRefreshState(RefreshStateSuite):
     """Fixtures are the module's."""
-
-    @pytest.mark.xfail(strict=True, reason=EDGES_UNCHECKED)
-    def test_the_journal_takes_an_edge_once_and_refuses_what_is_none(
-        self, activations: ActivationStore, state: RefreshState, example: Example
-    ) -> None:
-        super().test_the_journal_takes_an_edge_once_and_refuses_what_is_none(activations, state, example)
-
-    @pytest.mark.xfail(strict=True, reason=EDGES_UNCHECKED)
-    def test_an_operation_that_intended_no_commit_is_never_committed(
-        self, activations: ActivationStore, state: RefreshState, example: Example
-    ) -> None:
-        super().test_an_operation_that_intended_no_commit_is_never_committed(activations, state, example)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -14,6 +13,8 @@ import pytest
 from dpone_contracts import standalone_verify
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from conftest import Demo
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("demo")]
@@ -71,7 +72,7 @@ def test_a_continued_operation_has_a_termination_receipt_of_the_killed_process(d
 
 def test_every_document_is_kept_as_a_file_and_the_folder_verifies(demo: Demo) -> None:
     assert len(list(demo.evidence.iterdir())) == len({d["digest"] for d in demo.report["documents"]})
-    command = [sys.executable, "-m", "dpone.cli.main", "evidence", "verify", str(demo.evidence)]
+    command = [sys.executable, "-m", "dpone", "evidence", "verify", str(demo.evidence)]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
     alone = [sys.executable, "-I", standalone_verify.__file__, str(demo.evidence)]
     assert subprocess.run(alone, capture_output=True, check=False).returncode == 0
@@ -84,7 +85,7 @@ def test_one_changed_digit_of_evidence_breaks_the_chain(demo: Demo, tmp_path: Pa
     text = victim.read_text()
     place = text.index('"predecessor_uuid":"') + len('"predecessor_uuid":"')
     victim.write_text(text[:place] + ("0" if text[place] != "0" else "1") + text[place + 1 :])
-    command = [sys.executable, "-m", "dpone.cli.main", "evidence", "verify", str(folder)]
+    command = [sys.executable, "-m", "dpone", "evidence", "verify", str(folder)]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 1
 
 

@@ -12,6 +12,7 @@ import tempfile
 import time
 import urllib.request
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -43,6 +44,7 @@ RESULTS = Path("test_artifacts/bench.json")
 DATABASE, TABLE = "bench", "events"
 DAYS = 10
 LIMIT = 1 << 50
+LOAD_ROUNDS = 5
 COLUMNS = (
     ("at", "datetime2(6)", "DateTime64(6,'UTC')", "EFFECTIVE_KEY_EVENT_TIME"),
     ("id", "bigint", "Int64", "EFFECTIVE_KEY"),
@@ -195,6 +197,7 @@ class Bench:
 
     def load_raw(self, chunks: list[bytes]) -> None:
         """Send the same bytes over plain HTTP, which is as cheap as loading can be."""
+        self.client.command(f"DROP TABLE IF EXISTS {DATABASE}.raw SYNC")
         self.client.command(f"CREATE TABLE {DATABASE}.raw AS {DATABASE}.{TABLE}")
         for data in chunks:
             request = urllib.request.Request(  # noqa: S310 - a literal loopback http URL
@@ -233,13 +236,16 @@ def run(bench: Bench, rows_per_day: int, curve: list[int]) -> list[Result]:
     """Measure everything."""
     bench.fill(rows_per_day, rows_per_day)
     chunks = bench.chunks(rows_per_day, 4)
-    # Once before it counts: the first load pays for caches that both forms share.
-    bench.load(bench.scratch(1), 1, chunks)
-    scratch = bench.scratch(2)
-    loaded = bench.measure(lambda: bench.load(scratch, 2, chunks))
-    raw = bench.measure(lambda: bench.load_raw(chunks))
-    results = [Result.of("load", loaded, raw, rows_per_day)]
-    ours = bench.measure(lambda: bench.shadow_and_proof(scratch, 2))
+    loaded: list[Measured] = []
+    raw: list[Measured] = []
+    scratch = bench.scratch(0)
+    for attempt in range(1, LOAD_ROUNDS + 1):
+        # Both forms in turn, the best round of each: a load is over too soon to be measured once.
+        scratch = bench.scratch(attempt)
+        loaded.append(bench.measure(partial(bench.load, scratch, attempt, chunks)))
+        raw.append(bench.measure(partial(bench.load_raw, chunks)))
+    results = [Result.of("load", min(loaded, key=_seconds), min(raw, key=_seconds), rows_per_day)]
+    ours = bench.measure(partial(bench.shadow_and_proof, scratch, LOAD_ROUNDS))
     staging = qualified(scratch.staging)
     baseline = bench.measure(lambda: bench.straightforward_shadow_and_proof(staging))
     results.append(Result.of("shadow_and_proof", ours, baseline, DAYS * rows_per_day))
@@ -290,6 +296,10 @@ def main() -> None:
             f"{result.name:28} {result.ours_s:8.3f} s  baseline {result.baseline_s:8.3f} s  ratio {result.ratio:7.2f}"
             f"  {result.ours_mb:8.1f} MB  baseline {result.baseline_mb:8.1f} MB  {result.rows} rows"
         )
+
+
+def _seconds(measured: Measured) -> float:
+    return measured.seconds
 
 
 def _applied(result: EffectResult[T]) -> T:

@@ -93,6 +93,10 @@ def _http_message(client: socket.socket) -> bytes:
             return b""
         data += more
     head, body = data.split(b"\r\n\r\n", 1)
+    if b"transfer-encoding: chunked" in head.lower():
+        while not body.endswith(b"0\r\n\r\n"):
+            body += client.recv(65536)
+        return head + b"\r\n\r\n" + body
     lengths = [line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
     length = int(lengths[0].split(b":")[1]) if lengths else 0
     while len(body) < length:

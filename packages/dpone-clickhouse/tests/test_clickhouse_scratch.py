@@ -57,6 +57,19 @@ def test_a_taken_name_is_not_applied_and_left_alone(flights: Any) -> None:
     ]
 
 
+def test_the_empty_half_of_a_cut_off_attempt_is_made_anew_and_a_filled_one_is_not(
+    flights: Any, applied: Callable[..., Any]
+) -> None:
+    first = applied(flights.publisher.create_scratch(flights.plan, flights.target, flights.admitted()))
+    flights.run(f"DROP TABLE db.{first.shadow.name} SYNC")
+    second = applied(flights.publisher.create_scratch(flights.plan, flights.target, flights.admitted()))
+    assert (second.staging, second.staging_uuid == first.staging_uuid) == (first.staging, False)
+    flights.run(f"DROP TABLE db.{second.shadow.name} SYNC")
+    flights.run(f"INSERT INTO db.{second.staging.name} SELECT * FROM db.flights WHERE flight = 1006")
+    third = flights.publisher.create_scratch(flights.plan, flights.target, flights.admitted())
+    assert _code(third) == "DPONE_CLICKHOUSE_SCRATCH_CONFLICT"
+
+
 def test_staging_has_the_digest_of_what_was_loaded(flights: Any) -> None:
     first = flights.staged()
     rows, digest = flights.publisher.staging_content(flights.plan, flights.target, flights.admitted(), first)

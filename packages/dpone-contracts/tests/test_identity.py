@@ -22,6 +22,7 @@ from dpone_contracts.identity import (
     compile_plan_bundle,
     compile_projection,
     compile_release,
+    compile_replacement_plan,
 )
 from dpone_contracts.names import (
     artifact_prefix,
@@ -184,6 +185,20 @@ def test_a_replay_is_the_next_revision_of_its_predecessor() -> None:
         )
 
 
+def test_a_replacement_follows_one_failed_workflow_of_the_same_day() -> None:
+    replaced = failed()
+    tomorrow = compile_plan_bundle(story.stage(scope=story.SCOPE.next()))
+    other_run = bind_execution(replaced.bundle, "manual__2026-08-10T00:00:00+00:00")
+    for changed, workflow, rule in (
+        (replaced, tomorrow.workflow_plan, "same-scope"),
+        (replace(replaced, bundle=tomorrow), replaced.bundle.workflow_plan, "replaces-summary"),
+        (replace(replaced, execution=other_run), replaced.bundle.workflow_plan, "replaces-summary"),
+    ):
+        with pytest.raises(StageError) as caught:
+            compile_replacement_plan(workflow, changed)
+        assert caught.value.rule == rule
+
+
 def unproven() -> Any:
     bundle = story.proofs()
     closure = story.with_fields(bundle.mutation_closure, status="UNVERIFIED")
@@ -217,7 +232,15 @@ def test_only_a_passed_route_and_a_needed_assurance_give_plans() -> None:
         **models,
         story.STOCK: replace(stock, route=story.read("route-live-certification-receipt.fail")),
     }
-    for changed, rule in ((without_utc, "utc-assurance"), (failed_route, "route-passed")):
+    swapped = {**models, story.STOCK: replace(stock, writer_assurance=stock.ddl_assurance)}
+    revoked = story.read("runtime-assurance-receipt.revoked-utc-semantics")
+    withdrawn = {**models, story.STOCK: replace(stock, utc_assurance=revoked)}
+    for changed, rule in (
+        (without_utc, "utc-assurance"),
+        (failed_route, "route-passed"),
+        (swapped, "assurance-kind"),
+        (withdrawn, "assurance-kind"),
+    ):
         with pytest.raises(StageError) as caught:
             compile_plan_bundle(story.stage(models=changed))
         assert caught.value.rule == rule

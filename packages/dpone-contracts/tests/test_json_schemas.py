@@ -90,9 +90,12 @@ def test_a_schema_is_well_formed_and_every_object_in_it_is_closed(
     walk(described)
 
 
+COMMITTED = Path(__file__).parents[3] / "schemas"
+
+
+@pytest.mark.skipif(not COMMITTED.exists(), reason="the wheel's own environment has no repository")
 def test_the_committed_schemas_are_what_the_models_give() -> None:
-    committed = Path(__file__).parents[3] / "schemas"
-    assert {path.name: path.read_bytes() for path in committed.glob("*.json")} == schema_files()
+    assert {path.name: path.read_bytes() for path in COMMITTED.glob("*.json")} == schema_files()
 
 
 def test_the_index_names_every_schema_with_the_digest_of_its_file() -> None:

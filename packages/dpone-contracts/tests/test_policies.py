@@ -114,3 +114,12 @@ def test_a_scope_is_one_utc_day() -> None:
         DayScope(datetime(2026, 8, 31, 1, tzinfo=UTC))
     with pytest.raises(ValueError, match="one day long"):
         DayScope.parse("2026-08-31T00:00:00Z", "2026-09-02T00:00:00Z")
+
+
+def test_a_document_that_is_validated_without_loading_is_verified_too() -> None:
+    plain = story.platform().to_plain()
+    assert PlatformPolicy.model_validate(plain) == story.platform()
+    with pytest.raises(ValueError, match="not the digest of its subject"):
+        PlatformPolicy.model_validate({**plain, "closed_day_lag_days": 7})
+    with pytest.raises(ValueError, match="64 bits"):
+        PlatformPolicy.model_validate({**plain, "closed_day_lag_days": 2**63})

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from dpone_lab.sqlserver.language.batches import parse_batch, parse_parameter_definitions
+from dpone_lab.sqlserver.language.batches import parse_batch
 from dpone_lab.sqlserver.language.definitions import CreateTable, CreateTrigger, CreateView, Permission
 from dpone_lab.sqlserver.language.errors import SqlServerError
 from dpone_lab.sqlserver.language.expressions import Call, Insert, Literal, Query, Select, TableSource
+from dpone_lab.sqlserver.language.parameter_definitions import parse_parameter_definitions
 from dpone_lab.sqlserver.language.syntax import (
     Block,
     Execute,
@@ -286,6 +287,16 @@ def test_parameter_definitions_of_sp_executesql() -> None:
         ("@a", INT, False),
         ("@b", SqlType("nvarchar", length=-1), True),
     )
+
+
+def test_parameter_definitions_in_unusual_spellings() -> None:
+    assert parse_parameter_definitions(" @a AS decimal(9, 2) out /* x */ , @b double precision") == (
+        ("@a", SqlType("decimal", precision=9, scale=2), True),
+        ("@b", SqlType("float"), False),
+    )
+    with pytest.raises(SqlServerError) as caught:
+        parse_parameter_definitions("@a int,")
+    assert caught.value.number == 102
 
 
 def test_deep_nesting_is_error_191_not_a_crash() -> None:

@@ -35,6 +35,7 @@ class SmallCatalog:
 
     database = "lab"
     default_schema = "dbo"
+    version = 1
 
     def __init__(self) -> None:
         view = Relation(

@@ -29,6 +29,7 @@ class EmptyCatalog:
 
     database = "lab"
     default_schema = "dbo"
+    version = 1
 
     def relation(self, schema: str | None, name: str) -> Relation | None:
         del schema, name

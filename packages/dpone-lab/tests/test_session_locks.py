@@ -288,6 +288,31 @@ def test_a_query_timeout_cancels_the_wait_and_the_transaction_only_with_xact_abo
     sql(first, "ROLLBACK")
 
 
+@pytest.mark.parametrize(("abort", "left"), [("OFF", (1, 1)), ("ON", (0, 0))])
+def test_a_query_timeout_stops_the_running_statement(
+    connect_any: Connect,
+    first: pyodbc.Connection,
+    sql: Sql,
+    error: ErrorOf,
+    abort: str,
+    left: tuple[int, int],
+) -> None:
+    for doubled in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512):
+        sql(first, f"INSERT dbo.lk SELECT id + {doubled}, v FROM dbo.lk")
+    impatient = connect_any()
+    sql(impatient, f"SET XACT_ABORT {abort}; BEGIN TRAN; INSERT dbo.lk2 VALUES (1, 1)")
+    impatient.timeout = 1
+    endless = (
+        "SELECT COUNT_BIG(*) AS n FROM dbo.lk a CROSS JOIN dbo.lk b CROSS JOIN dbo.lk c CROSS JOIN dbo.lk d"
+    )
+    assert error(lambda: sql(impatient, endless))[0] in ("HYT00", "HY008")
+    impatient.timeout = 0
+    assert sql(impatient, "SELECT @@TRANCOUNT AS n, XACT_STATE() AS s")[-1] == [left]
+    if abort == "OFF":
+        sql(impatient, "COMMIT")
+        assert sql(first, "SELECT id FROM dbo.lk2")[-1] == [(1,)]
+
+
 @pytest.fixture
 def versioned(driver: str, data_directory: Path, password: str, dsn: Callable[..., str]) -> Iterator[Connect]:
     opened: list[pyodbc.Connection] = []

@@ -293,3 +293,10 @@ def test_long_messages_and_names_are_cut_to_what_the_protocol_holds() -> None:
     )
     assert token[0] == 0xAA
     assert struct.unpack_from("<H", token, 1)[0] == len(token) - 3
+
+
+def test_a_day_outside_the_calendar_is_8023() -> None:
+    body = struct.pack("<HHH", 0xFFFF, 10, 0) + b"\x00\x00\x28\x03\xff\xff\xff"
+    with pytest.raises(SqlServerError) as caught:
+        parse_calls(body)
+    assert caught.value.number == 8023

@@ -14,6 +14,7 @@ from dpone_contracts.json_schemas import schema_files
 from dpone_contracts.registry import DOCUMENTS
 
 VECTORS = Path(__file__).parents[2] / "dpone-contracts" / "tests" / "vectors" / "published-0.74"
+pytestmark = pytest.mark.skipif(not VECTORS.exists(), reason="the wheel's own environment has no repository")
 VALID = VECTORS / "valid" / "workflow-plan.normal-day1.json"
 LENIENT = VECTORS / "lenient" / "workflow-plan.day-week-date.json"
 INVALID = VECTORS / "invalid" / "workflow-plan.text-array-root.json"

@@ -15,18 +15,14 @@ if TYPE_CHECKING:
 
 STAGING, SHADOW, RETAINED = "clickhouse_staging_bytes", "shadow_bytes", "retained_generation_bytes"
 
-# The fullest disk of the storage policy of the table {name}.
-_FREE_SQL = """
-SELECT min(d.unreserved_space)
-FROM system.storage_policies AS p ARRAY JOIN p.disks AS disk
-INNER JOIN system.disks AS d ON d.name = disk
-WHERE p.policy_name = (SELECT storage_policy FROM system.tables WHERE database = {database:String} AND name = {name:String})
-"""
-
-_HELD_SQL = f"""
-SELECT sum(rows), sum(bytes_on_disk), ({_FREE_SQL}),
-       (SELECT toString(uuid) FROM system.tables WHERE database = {{database:String}} AND name = {{name:String}})
-FROM system.parts WHERE active AND database = {{database:String}} AND table = {{name:String}}
+# One row for the table {name}, also where it is absent: (UUID, rows, bytes on disk, free on its policy's fullest disk).
+_HELD_SQL = """
+WITH
+    (SELECT (toString(uuid), storage_policy) FROM system.tables WHERE database = {database:String} AND name = {name:String}) AS found,
+    (SELECT (sum(rows), sum(bytes_on_disk)) FROM system.parts WHERE active AND database = {database:String} AND table = {name:String}) AS size,
+    (SELECT min(unreserved_space) FROM system.disks WHERE name IN (
+        SELECT arrayJoin(disks) FROM system.storage_policies WHERE policy_name = found.2)) AS free
+SELECT found.1, size.1, size.2, free
 """
 
 
@@ -61,14 +57,6 @@ def exceeded(what: str, needed: int, limit: int, unit: str = "bytes") -> Reason 
 
 def held_by(connection: Connection, relation: ClickHouseRelation, tag: Tag) -> Held:
     """Read the figures of a table by its name in one statement: they are asked for before every chunk."""
-    ((rows, size, free, uuid),) = connection.rows(_HELD_SQL, tag, _name(relation))
-    return Held(int(rows), int(size), int(free or 0), uuid)
-
-
-def free_bytes(connection: Connection, target: ClickHouseRelation, tag: Tag) -> int:
-    """Unreserved bytes of the fullest disk of the target's storage policy."""
-    return int(connection.scalar(_FREE_SQL, tag, _name(target)))
-
-
-def _name(relation: ClickHouseRelation) -> dict[str, str]:
-    return {"database": relation.database, "name": relation.name}
+    parameters = {"database": relation.database, "name": relation.name}
+    ((uuid, rows, size, free),) = connection.rows(_HELD_SQL, tag, parameters)
+    return Held(int(rows), int(size), int(free or 0), uuid or None)

@@ -7,6 +7,7 @@ replay (a read whose connection was closed) changes nothing.
 
 from __future__ import annotations
 
+import io
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -115,18 +116,25 @@ class Connection:
 
     def run(self, sql: str, tag: Tag, **settings: str) -> None:
         """Run a statement that changes something, once."""
-        self._command(self._opened(tag), sql, tag, None, **settings)
+        self._command(self._opened(tag), sql, tag, **settings)
 
-    def insert(self, sql: str, data: bytes, tag: Tag) -> int:
-        """Send an INSERT … FORMAT with its rows as bytes, once; return the rows that the server says it wrote."""
-        summary = self._command(self._opened(tag), sql, tag, data)
+    def insert_parquet(self, table: str, columns: Sequence[str], data: bytes, tag: Tag) -> int:
+        """Insert Parquet bytes into a table (quoted name), once; return the rows that the server says it wrote."""
+        client = self._opened(tag)
+        try:
+            # A stream, not bytes: the client would send bytes again when the connection closes.
+            summary = client.raw_insert(
+                table, list(columns), io.BytesIO(data), settings=self._settings(tag, {}), fmt="Parquet"
+            )
+        except ClickHouseError as fault:
+            raise _translated(fault, tag) from None
         return int(summary.written_rows)
 
     def run_one_shot(self, sql: str, tag: Tag) -> None:
         """Run a statement over a transport made for it alone, which has nothing to repeat it with."""
         client = self._client_for(tag, retries=0)
         try:
-            self._command(client, sql, tag, None)
+            self._command(client, sql, tag)
         finally:
             client.close()
 
@@ -143,9 +151,9 @@ class Connection:
                 self._client.close()
                 self._client = None
 
-    def _command(self, client: Client, sql: str, tag: Tag, data: bytes | None, **settings: str) -> Any:
+    def _command(self, client: Client, sql: str, tag: Tag, **settings: str) -> None:
         try:
-            return client.command(sql, data=data, settings=self._settings(tag, settings))
+            client.command(sql, settings=self._settings(tag, settings))
         except ClickHouseError as fault:
             raise _translated(fault, tag) from None
 

@@ -34,16 +34,12 @@ def parts_digest(connection: Connection, uuid: str, tag: Tag) -> str | None:
 
 def table_rows(connection: Connection, uuid: str, tag: Tag) -> int:
     """Rows of the active parts of the table with this UUID."""
-    return table_size(connection, uuid, tag)[0]
-
-
-def table_size(connection: Connection, uuid: str, tag: Tag) -> tuple[int, int]:
-    """(rows, bytes on disk) of the active parts of the table with this UUID."""
-    ((rows, size),) = connection.rows(
-        "SELECT sum(p.rows), sum(p.bytes_on_disk) FROM system.parts AS p"
-        " INNER JOIN system.tables AS t ON t.database = p.database AND t.name = p.table"
-        " WHERE p.active AND t.uuid = {uuid:UUID}",
-        tag,
-        {"uuid": uuid},
+    return int(
+        connection.scalar(
+            "SELECT sum(p.rows) FROM system.parts AS p"
+            " INNER JOIN system.tables AS t ON t.database = p.database AND t.name = p.table"
+            " WHERE p.active AND t.uuid = {uuid:UUID}",
+            tag,
+            {"uuid": uuid},
+        )
     )
-    return int(rows), int(size)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dpone_clickhouse import shadow as sql
 from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
 from dpone_clickhouse.failures import effect_failed, reading, reason_of
-from dpone_clickhouse.names import column_list, qualified
+from dpone_clickhouse.names import qualified
 from dpone_clickhouse.observation import column_rows, table_row
 from dpone_clickhouse.parts import parts_digest, table_rows
 from dpone_clickhouse.row_text import content_sql
@@ -49,9 +49,8 @@ def load(
     connection: Connection, target: TargetTable, scratch: Scratch, rows_before: int, data: bytes, tag: Tag
 ) -> EffectResult[int]:
     """Insert one Parquet chunk into staging, which held `rows_before`; the value is the server's count of rows written."""
-    statement = f"INSERT INTO {qualified(scratch.staging)} ({column_list(target.names)}) FORMAT Parquet"
     try:
-        return Applied(connection.insert(statement, data, tag))
+        return Applied(connection.insert_parquet(qualified(scratch.staging), target.names, data, tag))
     except AnswerLostError as fault:
         return effect_failed(fault)
     except StatementRefusedError as fault:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpone_clickhouse import budget, exchange, preparation, scratch
+from dpone_clickhouse import budget, exchange, preparation
+from dpone_clickhouse import scratch as scratch_relations
 from dpone_clickhouse.authority import judged
 from dpone_clickhouse.connection import Connection, Tag
 from dpone_clickhouse.failures import reading
 from dpone_clickhouse.names import OBSERVER_PREFIX, AttemptNames
 from dpone_clickhouse.observation import observe, row_policies, table_row
-from dpone_clickhouse.parts import parts_digest, table_size
+from dpone_clickhouse.parts import parts_digest
 from dpone_clickhouse.scope import scope_of
 from dpone_clickhouse.scratch import uuids
 from dpone_clickhouse.target import TargetTable, table_of
@@ -63,13 +64,13 @@ class ClickHousePublisher:
         table, names, tag = table_of(target), _names(admitted), _tag(admitted, "scratch")
         with reading():
             settings = self._connection.setting_findings(tag)
-            free = budget.free_bytes(self._connection, table.relation, tag)
+            free = budget.held_by(self._connection, table.relation, tag).free
         if settings:
             return NotApplied(Reason(*settings[0]))
         refusal = budget.exceeded("free disk", self._disk_reserve_bytes, free)
         if refusal is not None:
             return NotApplied(refusal)
-        return scratch.create(self._connection, table.relation, names, tag)
+        return scratch_relations.create(self._connection, table.relation, names, tag)
 
     @effect(EffectKind.READ)
     def find_scratch(
@@ -80,7 +81,7 @@ class ClickHousePublisher:
     ) -> Scratch | None:
         """The attempt's scratch if both relations are there."""
         with reading():
-            return scratch.find(
+            return scratch_relations.find(
                 self._connection, table_of(target).relation, _names(admitted), _tag(admitted, "find-scratch")
             )
 
@@ -123,10 +124,10 @@ class ClickHousePublisher:
     ) -> EffectResult[ShadowBuild]:
         """Fill the empty shadow: old target anti-joined by staged keys, plus staging."""
         table, tag = table_of(target, plan), _tag(admitted, "build-shadow")
-        target_uuid = self._own_scratch(table, scratch, tag)
+        self._own_scratch(table, scratch, tag)
         with reading():
             shadow_plan = preparation.plan_shadow(self._connection, table, scratch, tag)
-        for refusal in self._build_refusals(plan, target, admitted, scratch, shadow_plan, target_uuid, tag):
+        for refusal in self._build_refusals(plan, target, admitted, scratch, shadow_plan, tag):
             return NotApplied(refusal)
         return preparation.build(self._connection, table, scratch, shadow_plan, tag)
 
@@ -225,7 +226,7 @@ class ClickHousePublisher:
         self, target: PlanTarget, admitted: AdmittedOperation, relation: ClickHouseRelation, uuid: str
     ) -> EffectResult[None]:
         """Drop one scratch relation if exactly this UUID stands under this name; Applied only once proven absent."""
-        return scratch.drop(
+        return scratch_relations.drop(
             self._connection, table_of(target).relation, relation, uuid, _tag(admitted, "drop-scratch")
         )
 
@@ -262,27 +263,25 @@ class ClickHousePublisher:
         admitted: AdmittedOperation,
         scratch: Scratch,
         shadow_plan: preparation.ShadowPlan,
-        target_uuid: str,
         tag: Tag,
     ) -> Iterator[Reason]:
         """Name every budget that the shadow would break; attached partitions cost no bytes."""
         table, policy = table_of(target), target.resource_policy
         with reading():
-            _, staged = table_size(self._connection, scratch.staging_uuid, tag)
-            _, held = table_size(self._connection, target_uuid, tag)
+            staged = budget.held_by(self._connection, scratch.staging, tag).size
+            held = budget.held_by(self._connection, table.relation, tag)
             outside = preparation.rows_outside(self._connection, scratch.staging, scope_of(plan, table), tag)
             rebuilt = preparation.partition_bytes(self._connection, table.relation, shadow_plan.rebuilt, tag)
-            free = budget.free_bytes(self._connection, table.relation, tag)
         if outside:
             yield Reason("DPONE_STAGING_MISMATCH", f"{outside} staged rows lie outside the scope")
         needed = staged + rebuilt
         checks = (
             budget.exceeded("shadow", needed, budget.allocated(admitted, budget.SHADOW)),
-            budget.exceeded("retained generation", held, budget.allocated(admitted, budget.RETAINED)),
+            budget.exceeded("retained generation", held.size, budget.allocated(admitted, budget.RETAINED)),
             budget.exceeded(
                 "staging and shadow", staged + needed, policy.max_clickhouse_total_transient_bytes
             ),
-            budget.exceeded("disk for the shadow", needed + self._disk_reserve_bytes, free),
+            budget.exceeded("disk for the shadow", needed + self._disk_reserve_bytes, held.free),
             budget.exceeded(
                 "target scope", self._scope_rows(plan, table, tag), policy.max_target_scope_rows, unit="rows"
             ),

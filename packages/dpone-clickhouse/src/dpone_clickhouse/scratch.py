@@ -40,11 +40,19 @@ def uuids(
 def create(
     connection: Connection, target: ClickHouseRelation, names: AttemptNames, tag: Tag
 ) -> EffectResult[Scratch]:
-    """Create empty staging and shadow of the target's exact design; names that exist are NotApplied."""
+    """Create empty staging and shadow of the target's exact design; names that exist are NotApplied.
+
+    Only an empty staging of that design with no shadow beside it, the attempt's own half, is made anew.
+    """
     staging, shadow = names.staging(target.database), names.shadow(target.database)
     with reading():
         there = uuids(connection, (staging, *names.shadows(target.database)), tag)
         policies = row_policies(connection, (staging, shadow), tag)
+    if set(there) == {staging} and _is_unused(connection, target, staging, tag):
+        # The attempt was cut off between its two CREATEs: nothing is lost with an empty half of its own.
+        dropped = drop(connection, target, staging, there.pop(staging), tag)
+        if not isinstance(dropped, Applied):
+            return dropped
     if there:
         held = ", ".join(str(relation) for relation in there)
         return NotApplied(Reason("DPONE_CLICKHOUSE_SCRATCH_CONFLICT", f"{held} exists already"))
@@ -110,6 +118,17 @@ def drop(
             Reason("DPONE_CLICKHOUSE_OUTCOME_UNKNOWN", f"{relation} is still in {left}", {"uuid": uuid})
         )
     return Applied(None)
+
+
+def _is_unused(
+    connection: Connection, target: ClickHouseRelation, relation: ClickHouseRelation, tag: Tag
+) -> bool:
+    """Tell whether a relation is empty and of the target's exact design."""
+    with reading():
+        row, wanted = (table_row(connection, name, tag) for name in (relation, target))
+    return (
+        row is not None and wanted is not None and row.row_count == 0 and row.definition == wanted.definition
+    )
 
 
 def _read_back(

@@ -12,7 +12,15 @@ from datetime import datetime
 from dpone_contracts import standalone_verify
 from dpone_contracts.bindings import AttemptBinding, AttemptContinuationReceipt
 from dpone_contracts.canonical import Path, show_path
-from dpone_contracts.document import Document, Inadmissible, Loaded, Refused, Valid, load_document
+from dpone_contracts.document import (
+    Document,
+    DocumentCode,
+    Inadmissible,
+    Loaded,
+    Refused,
+    Valid,
+    load_document,
+)
 from dpone_contracts.plans import WorkflowReplacementPlan
 from dpone_contracts.receipts import (
     RouteLiveCertificationReceipt,
@@ -119,7 +127,8 @@ def _document(file: str, loaded: Loaded) -> standalone_verify.Document:
             return standalone_verify.Document(file, schema, digest, "inadmissible", fault, view)
         case Refused(schema, faults):
             fault = _fault(faults[0].path, faults[0].rule, readable=False)
-            known = schema if schema in standalone_verify.SCHEMAS else None
+            decoded = faults[0].code is not DocumentCode.TEXT and schema in standalone_verify.SCHEMAS
+            known = schema if decoded else None
             return standalone_verify.Document(file, known, None, "refused", fault, None)
 
 

@@ -6,6 +6,7 @@ digests hold: legible, never acted on) and `Refused`. The bytes received are wha
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -35,7 +36,7 @@ from dpone_contracts.canonical import (
     show_path,
 )
 from dpone_contracts.registry import DOCUMENTS
-from dpone_contracts.scalars import READING, refuse
+from dpone_contracts.scalars import LOADING, READING, refuse
 
 
 class DocumentCode(StrEnum):
@@ -120,7 +121,12 @@ class Part(BaseModel):
         for fault in self._rules():
             if not (fault.readable and info.context is READING):
                 refuse(fault.rule, fault.reason, path=fault.path, readable=fault.readable)
+        if info.context is None:
+            self._hold_digests()
         return self
+
+    def _hold_digests(self) -> None:
+        """Verify digests when somebody validates a document without loading it."""
 
     def to_plain(self) -> dict[str, Any]:
         """Return the JSON value: published names, absent optionals left out."""
@@ -147,7 +153,7 @@ class Document(Part):
             cls.derive(plain)
         except CanonicalError as error:
             raise DocumentError(cls.SCHEMA, (_text_fault(error),)) from None
-        except (KeyError, TypeError, IndexError):
+        except (KeyError, TypeError, IndexError, AttributeError):
             pass  # A subject's field is missing: validation names it.
         plain.setdefault(cls.DIGEST_FIELD, digest_checked(plain))
         return cls.from_plain(plain)
@@ -162,6 +168,15 @@ class Document(Part):
         """Take a decoded document of this kind; raises DocumentError unless it is valid."""
         text = encode_checked(plain)
         return cast("Self", _admit(_judge(cls, Decoded(plain, text), text.encode("ascii"))))
+
+    def _hold_digests(self) -> None:
+        plain = self.to_plain()
+        try:
+            text = canonical_bytes(plain).decode("ascii")
+        except CanonicalError as error:
+            refuse(error.rule, error.reason, path=error.path)
+        for fault in _wrong_digests(type(self), plain, text):
+            refuse(fault.rule, fault.reason, path=fault.path)
 
     @classmethod
     def derive(cls, plain: dict[str, Any]) -> None:
@@ -221,7 +236,7 @@ def load_document(data: bytes, *, expected: type[Document] | None = None) -> Loa
     try:
         decoded = decode(data)
     except CanonicalError as error:
-        return Refused(None, (_text_fault(error),), data)
+        return Refused(_named_schema(data), (_text_fault(error),), data)
     name = decoded.value.get("schema")
     if expected is not None and name != expected.SCHEMA:
         fault = Fault(("schema",), "schema-id", f"the schema is not {expected.SCHEMA}", DocumentCode.SCHEMA)
@@ -269,6 +284,15 @@ def _digests(kind: type[Document], plain: Mapping[str, Any], text: str) -> Itera
     yield (kind.DIGEST_FIELD,), digest_without(plain, text, kind.DIGEST_FIELD)
 
 
+def _named_schema(data: bytes) -> str | None:
+    """Return the known schema that a text names although it has no single reading; for reports only."""
+    try:
+        name = json.loads(data)["schema"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return name if type(name) is str and name in DOCUMENTS else None
+
+
 def _judge(kind: type[Document], decoded: Decoded, received: bytes) -> Loaded:
     plain = decoded.value
     faults = [
@@ -277,7 +301,7 @@ def _judge(kind: type[Document], decoded: Decoded, received: bytes) -> Loaded:
     ]
     document: Document | None = None
     try:
-        document = kind.model_validate(plain)
+        document = kind.model_validate(plain, context=LOADING)
     except ValidationError as error:
         faults += _faults(kind, error)
     if document is None and all(fault.readable for fault in faults):

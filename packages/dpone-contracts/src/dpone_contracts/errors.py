@@ -136,6 +136,7 @@ DPONE_MSSQL_DDL_FROZEN | REFUSED | DDL on a covered object while a mutation runs
 DPONE_MSSQL_DEADLOCK | REFUSED | The server chose the transaction as deadlock victim; nothing was written | other sessions on the control schema | dpone refresh status
 DPONE_MSSQL_DRIVER_SETTING | REFUSED | The ODBC driver does not keep autocommit or the statement timeout | driver and version | dpone doctor
 DPONE_MSSQL_LOCK_TIMEOUT | UNVERIFIED | A lock was not granted within the policy's time; nothing was written | who holds locks on the objects | dpone refresh status
+DPONE_MSSQL_LOGIN_FAILED | REFUSED | SQL Server refused the login; nothing was read or written | login, password reference and database of the connection (never their values) | dpone doctor
 DPONE_MSSQL_ONE_ROW_EXPECTED | CORRUPTION | A key of the control schema names more than one row | the control schema's constraints | stop and call the platform's owner
 DPONE_MSSQL_READ_FAILED | UNVERIFIED | A relation could not be read | connection, permissions and the server's log | dpone doctor
 DPONE_MSSQL_RECOVERY_FORK_UNSEEN | UNVERIFIED | The recovery fork of the database can't be read | permissions of the principal on the database's metadata | dpone doctor
@@ -144,6 +145,7 @@ DPONE_MSSQL_TRANSACTION_LOST | REFUSED | The server ended the transaction before
 DPONE_MSSQL_UNREACHABLE | UNVERIFIED | SQL Server can't be reached or refused the credentials; nothing was sent | server, port and credential reference | dpone doctor
 DPONE_MUTATION_ATTEMPT_ENDED | REFUSED | The attempt's fate is settled; a late mutation stops before it writes | the fate row of the attempt | dpone refresh recover plan
 DPONE_MUTATION_BUDGET_IMAGE | REFUSED | An image would exceed its budget of rows or bytes | max_before_image, max_after_image and max_scope_image_total of the policy | dpone refresh status
+DPONE_MUTATION_BUDGET_LOG | REFUSED | The mutation has logged more than its budget | max_transaction_log_bytes of the policy | dpone refresh status
 DPONE_MUTATION_BUDGET_SOURCE | REFUSED | The model's rows of the scope exceed their budget | max_source_scope_rows of the policy | dpone refresh status
 DPONE_MUTATION_BUDGET_TARGET | REFUSED | The target's rows of the scope exceed their budget | max_target_scope_rows of the policy | dpone refresh status
 DPONE_MUTATION_BUDGET_TEMP | REFUSED | The model's whole result exceeds its budget of rows or bytes | max_dbt_temp of the policy; the model's SQL may filter its source | dpone refresh status

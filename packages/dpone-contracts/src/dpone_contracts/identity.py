@@ -216,7 +216,22 @@ def compile_plan_bundle(stage: DeploymentStage) -> PlanBundle:
 
 
 def compile_replacement_plan(workflow: WorkflowPlan, replaced: Replaced) -> WorkflowReplacementPlan:
-    """Map each model of a failed workflow to the action that its outcome permits."""
+    """Map each model of a failed workflow to the action that its outcome permits.
+
+    Raises StageError when summary, execution and bundle are not of one failed workflow, or of another day.
+    """
+    failed, execution = replaced.bundle.workflow_plan, replaced.execution
+    if (
+        execution.workflow_plan_sha256 != failed.digest
+        or replaced.summary.workflow_plan_sha256 != failed.digest
+    ):
+        raise StageError(
+            "replaces-summary", "execution and summary are not of the replaced bundle's workflow"
+        )
+    if replaced.summary.workflow_execution_binding_sha256 != execution.digest:
+        raise StageError("replaces-summary", "the summary is of another execution")
+    if (failed.scope_start, failed.workflow_name) != (workflow.scope_start, workflow.workflow_name):
+        raise StageError("same-scope", "the failed workflow is another one, or of another day")
     models = {plan.operation_id: plan.model_unique_id for plan in replaced.bundle.operation_plans}
     outcomes = {models[model.operation_id]: model.mssql_outcome for model in replaced.summary.models}
     actions = [
@@ -320,6 +335,19 @@ def _check_stage(stage: DeploymentStage) -> None:
         disposable = stage.platform.environment == DISPOSABLE_ENVIRONMENT
         if held.route.status != "PASS" and not (disposable and held.route.status == "UNVERIFIED"):
             raise StageError("route-passed", f"the route of {name} is {held.route.status}")
+        for kind, assurance in (
+            ("writer_exclusivity", held.writer_assurance),
+            ("ddl_freeze", held.ddl_assurance),
+            ("utc_semantics", held.utc_assurance),
+        ):
+            if assurance is not None:
+                _check_assurance(name, kind, assurance)
+
+
+def _check_assurance(model: str, kind: str, assurance: RuntimeAssuranceReceipt) -> None:
+    subject = assurance.subject
+    if assurance.status != "CERTIFIED" or subject.assurance_kind != kind or subject.model_unique_id != model:
+        raise StageError("assurance-kind", f"not a certified {kind} assurance of {model}")
 
 
 def _operation_plan(stage: DeploymentStage, proofs: ModelProofs, held: ModelAuthorities) -> OperationPlan:

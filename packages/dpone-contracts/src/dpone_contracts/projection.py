@@ -166,11 +166,11 @@ class DagProjection(Document):
             yield broken(
                 "operations-of-bundle", "not the models of the plan bundle", "topology", "model_unique_ids"
             )
-        elif (path := _first_difference(self.task_projection.to_plain(), self._expected_tasks())) is not None:
+        elif (path := self._first_other_task()) is not None:
             yield broken(
                 "tasks-follow-topology", "not the task that the topology gives", "task_projection", *path
             )
-        if template.topology.to_plain() != self.topology.to_plain():
+        if template.topology != self.topology:
             yield broken(
                 "one-topology",
                 "differs from the projection's",
@@ -193,15 +193,18 @@ class DagProjection(Document):
             at = ("template_pack", "dbt_execution_pack", "selection_lock", "publish_model_unique_ids")
             yield lax("operations-of-bundle", "not the models of the plan bundle", *at)
 
-    def _expected_tasks(self) -> dict[str, Any]:
-        return project_tasks(self.topology.to_plain(), self.operation_ids_by_model)
+    def _first_other_task(self) -> Path | None:
+        """Return where the tasks first differ from those that the topology gives."""
+        topology = self.topology.model_dump(by_alias=True)
+        found = self.task_projection.model_dump(by_alias=True)
+        return _first_difference(found, project_tasks(topology, self.operation_ids_by_model))
 
 
 def _first_difference(left: Any, right: Any) -> Path | None:
     """Return the path where two plain values first differ, None when they are equal."""
     if type(left) is dict and type(right) is dict and left.keys() == right.keys():
         steps: Sequence[str | int] = sorted(left)
-    elif type(left) is list and type(right) is list and len(left) == len(right):
+    elif isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)) and len(left) == len(right):
         steps = range(len(left))
     else:
         return None if left == right and type(left) is type(right) else ()

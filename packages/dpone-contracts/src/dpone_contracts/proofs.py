@@ -109,7 +109,7 @@ class MutationClosure(Document):
 
 def _selects(selector: str, node: str) -> bool:
     """Tell whether an fqn ends in the node's name (and version, which dbt appends to both)."""
-    name = node.split(".", 2)[2]
+    name = node.split(".", 2)[-1]
     return selector.endswith(f".{name}")
 
 

@@ -28,6 +28,9 @@ from dpone_contracts.canonical import INT64_MAX
 READING: Final = "reading"
 """Validation context under which readable faults pass."""
 
+LOADING: Final = "loading"
+"""Validation context of the loader, which verifies digests over what was received."""
+
 END: Final = r"(?![\s\S])"
 """End of text in every regular expression dialect (`$` lets a line feed pass in some)."""
 

@@ -2351,7 +2351,9 @@ def follow(documents: Sequence[Document]) -> list[Link]:
 def current(receipt: Doc, at: datetime, revocations: Sequence[Doc]) -> str | None:
     """Name what keeps a certificate from being current at an instant: its result, its window, or a revocation."""
     # The disposable lab's route is UNVERIFIED, and its documents name that environment; production's never do.
-    on_lab = receipt["status"] == "UNVERIFIED" and receipt["coordinates"]["environment"] == DISPOSABLE_ENVIRONMENT
+    on_lab = (
+        receipt["status"] == "UNVERIFIED" and receipt["coordinates"]["environment"] == DISPOSABLE_ENVIRONMENT
+    )
     if receipt["status"] not in ("PASS", "CERTIFIED") and not on_lab:
         return "certificate-passed"
     if not instant(receipt["effective_from"]) <= at < instant(receipt["expires_at"]):

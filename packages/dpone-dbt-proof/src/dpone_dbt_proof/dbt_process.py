@@ -120,7 +120,7 @@ def _ended(code: int | None, results_path: Path, output: Path, printed: str) -> 
     return DbtExit(
         finished=finished,
         exit_code=code if finished else None,
-        results=tuple(_result(entry) for entry in entries),
+        results=read_results(results_path),
         log_path=output / "logs" / "dbt.log",
         output=printed,
         messages={
@@ -141,6 +141,11 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=_KILL_GRACE_SECONDS)
+
+
+def read_results(path: Path) -> tuple[NodeResult, ...]:
+    """Read how each node ended from `run_results.json`, without its message; nothing where dbt wrote none."""
+    return tuple(_result(entry) for entry in _entries(path))
 
 
 def _entries(path: Path) -> list[dict[str, Any]]:

@@ -65,7 +65,7 @@ class DbtModelBuild:
             environment=self._connection.environment(self._password(), request.query_timeout_seconds),
             timeout_seconds=request.timeout_seconds,
         )
-        return _exit(ended, selection)
+        return build_exit(ended, selection)
 
 
 def build_arguments(selection: Selection) -> list[str]:
@@ -80,7 +80,8 @@ def build_arguments(selection: Selection) -> list[str]:
     ]
 
 
-def _exit(ended: DbtExit, selection: Selection) -> BuildExit:
+def build_exit(ended: DbtExit, selection: Selection) -> BuildExit:
+    """Describe how dbt ended; tests passed only when every selected one ran and none failed or was skipped."""
     status = {result.unique_id: result.status for result in ended.results}
     ran = [status[key] for key in selection.test_ids if key in status]
     whole = ended.finished and len(ran) == len(selection.test_ids)

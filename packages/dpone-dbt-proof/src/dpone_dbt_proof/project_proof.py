@@ -22,7 +22,7 @@ from dpone_dbt_proof.read_dependencies import ReadClosure, resolve_reads
 from dpone_dbt_proof.reasons import Code, Reason, Status, verdict
 from dpone_dbt_proof.relation_names import NameRules
 from dpone_dbt_proof.selection import selector
-from dpone_dbt_proof.source_places import from_compiled, in_file
+from dpone_dbt_proof.source_places import from_compiled, in_file, is_stale
 from dpone_dbt_proof.target_dependency import TargetDependencies
 from dpone_dbt_proof.tsql import QueryReading, read_query
 from dpone_dbt_proof.tsql_policy import TsqlPolicy
@@ -203,6 +203,8 @@ class _Judge:
             query = self._query(node)
             closure = self._closure(node, query)
             reasons += contract.reasons
+            if is_stale(self._project, node):
+                reasons.append(Reason(Code.MANIFEST_STALE, "the manifest holds another text", node.path))
             reasons += in_file(self._project, node, macros.reasons)
             reasons += overriding_macros(self._index, node.package)
             reasons += self._tests(key, tests)

@@ -51,6 +51,7 @@ class Code(Enum):
     OPERATION = Status.NONCONFORMANT, "Remove the operation."
     UNCLASSIFIED = Status.NONCONFORMANT, "Remove the resource from the selection."
     SELECTOR_NOT_EXACT = Status.NONCONFORMANT, "Rename the model: its selector also selects other resources."
+    MANIFEST_STALE = Status.UNVERIFIED, "Run dbt parse again; the file has changed since."
     MISSING_NODE = Status.UNVERIFIED, "Run dbt parse again; the manifest is not whole."
 
     # Author's contract: key, event time, types.

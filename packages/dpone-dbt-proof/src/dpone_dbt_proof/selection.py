@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from dpone_dbt_proof.manifest import Manifest, Node
 
@@ -51,11 +51,11 @@ def select(
     )
     model_selectors = {selector(manifest.nodes[key]) for key in models}
     test_selectors = {selector(manifest.nodes[key]) for key in tests}
-    wanted = [tuple(text.removeprefix("fqn:").split(".")) for text in model_selectors | test_selectors]
+    wanted = {text.removeprefix("fqn:") for text in model_selectors | test_selectors}
     selected = [
         node.unique_id
         for node in manifest.of_type(*_SELECTABLE_TYPES)
-        if any(_matches(node, parts) for parts in wanted)
+        if not wanted.isdisjoint(_selected_by(node.fqn)) or not wanted.isdisjoint(_selected_by(node.fqn[1:]))
     ]
     return Selection(
         tuple(sorted(model_selectors)), tuple(sorted(test_selectors)), tuple(selected), models, tests
@@ -76,11 +76,11 @@ def tested_models(manifest: Manifest, test: Node) -> set[str]:
     }
 
 
-def _matches(node: Node, parts: tuple[str, ...]) -> bool:
-    """Tell whether dbt's `fqn` method takes the node, with its package named in front or not."""
-    return any(_starts_with(fqn, parts) for fqn in (node.fqn, node.fqn[1:]))
+def _selected_by(fqn: tuple[str, ...]) -> Iterator[str]:
+    """Yield every selector by which dbt's `fqn` method takes a node: its bare name, and each prefix.
 
-
-def _starts_with(fqn: tuple[str, ...], parts: tuple[str, ...]) -> bool:
-    flat = tuple(part for element in fqn for part in element.split("."))
-    return flat[: len(parts)] == parts or fqn[-1:] == (".".join(parts),)
+    The method tries the fqn with the package and without it.
+    """
+    yield from fqn[-1:]
+    flat = [part for element in fqn for part in element.split(".")]
+    yield from (".".join(flat[:length]) for length in range(1, len(flat) + 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import SequenceMatcher
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,6 +42,22 @@ def in_file(project: Path | None, node: Node, reasons: Iterable[Reason]) -> list
     ]
 
 
+def is_stale(project: Path | None, node: Node) -> bool:
+    """Tell whether the author's file is no longer the one that the manifest was made from."""
+    text = _file_text(project, node)
+    return text is not None and sha256(text.strip().encode()).hexdigest() != node.checksum
+
+
+def _file_text(project: Path | None, node: Node) -> str | None:
+    """Read a model's file as dbt does; None where there is none to read."""
+    if project is None:
+        return None
+    try:
+        return (project / node.path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
 def _same_lines(raw: list[str], compiled: list[str]) -> dict[int, int]:
     """Pair compiled lines with equal raw lines, both from 1, in order."""
     if len(raw) == len(compiled):
@@ -74,13 +91,8 @@ def _shifted(raw: str, compiled: str, column: int) -> int | None:
 
 def _cut_off(project: Path | None, node: Node) -> tuple[int, int]:
     """Return how many lines, and columns of the first line, dbt stripped from the file's start."""
-    if project is None:
-        return 0, 0
-    try:
-        text = (project / node.path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return 0, 0
-    if text.strip() != node.raw_code.strip():
+    text = _file_text(project, node)
+    if text is None or text.strip() != node.raw_code.strip():
         return 0, 0
     head = text[: len(text) - len(text.lstrip())]
     return head.count("\n"), len(head) - (head.rfind("\n") + 1)

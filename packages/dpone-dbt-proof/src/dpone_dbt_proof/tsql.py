@@ -86,7 +86,7 @@ def read_query(
         return _unread([*_refused_anyway(tokens, policy), _syntax(error, sql, tokens)])
     if len(trees) != 1:
         return _unread(list(refused_text(tokens, frozenset(), policy)))
-    reading = read_tree(trees[0])
+    reading = read_tree(trees[0], rules)
     text = list(refused_text(tokens, column_list_aliases(trees[0]), policy))
     reasons = [
         *text,

@@ -191,6 +191,8 @@ def _qualified_call(tokens: Sequence[Token], index: int) -> Iterator[Reason]:
     while start >= 2 and tokens[start - 1].is_operator("."):
         start -= 2
     before = tokens[start - 1] if start else None
+    if token.word == "VALUE" and tokens[index - 2].is_operator(")"):
+        return  # Perhaps of a FOR XML subquery, which the tree shows.
     if token.value.upper() in ("NODES", "VALUE", "QUERY", "EXIST", "MODIFY") or (
         before is not None and before.is_operator(")") and tokens[start].is_operator(".")
     ):

@@ -20,6 +20,8 @@ from dpone_dbt_proof.tsql_policy import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dpone_dbt_proof.relation_names import NameRules
+
 QUERY_TYPES: Final = (exp.Select, exp.Union, exp.Except, exp.Intersect, exp.Subquery)
 
 _MUTATIONS: Final = (exp.DML, exp.DDL, exp.Create, exp.Drop, exp.Merge, exp.Alter, exp.TruncateTable)
@@ -156,6 +158,7 @@ class NameRead:
 class TreeReading:
     """What the walk found."""
 
+    rules: NameRules
     reads: list[NameRead] = field(default_factory=list)
     findings: list[TreeFinding] = field(default_factory=list)
 
@@ -164,9 +167,9 @@ class TreeReading:
         self.findings.append(TreeFinding(code, message, near))
 
 
-def read_tree(tree: exp.Expression) -> TreeReading:
+def read_tree(tree: exp.Expression, rules: NameRules) -> TreeReading:
     """Walk one statement: refuse what is not on the list, and collect every relation that is not a CTE."""
-    reading = TreeReading()
+    reading = TreeReading(rules)
     if isinstance(tree, _MUTATIONS) and not isinstance(tree, QUERY_TYPES):
         reading.refuse(Code.SQL_MUTATION, f"the statement is {tree.key.upper()}", tree)
         return reading
@@ -175,8 +178,7 @@ def read_tree(tree: exp.Expression) -> TreeReading:
         return reading
     for node in tree.walk():
         _check_node(node, reading)
-    _check_order(tree, reading)
-    _check_choices(tree, reading)
+        _check_choice(node, reading)
     _collect(tree, (), reading, top=True)
     return reading
 
@@ -250,11 +252,32 @@ def _argument_refusal(kind: type[exp.Expression], name: str) -> tuple[Code, str]
 
 
 def _check_dot(node: exp.Dot, reading: TreeReading) -> None:
-    if isinstance(node.expression, exp.Func) and not _is_applied(node):
+    if _is_applied(node) or _is_xml_text(node) or isinstance(node.parent, exp.Dot):
+        return
+    if isinstance(node.expression, exp.Func):
         code = Code.SQL_USER_FUNCTION if isinstance(node.this, (exp.Identifier, exp.Dot)) else Code.SQL_METHOD
         reading.refuse(code, f"{node.expression.name or 'a function'} is called on a name", node)
-    elif not isinstance(node.parent, (exp.Table, exp.Dot)) and not _is_applied(node):
+    elif not isinstance(node.parent, exp.Table) and not _is_column_in_xml(node):
         reading.refuse(Code.SQL_CONSTRUCT, "a member of an expression is named", node)
+
+
+def _is_xml_text(node: exp.Dot) -> bool:
+    """Tell whether the call takes the text of `(SELECT … FOR XML …, TYPE)`: the old way to join texts."""
+    query = node.this.this if isinstance(node.this, exp.Subquery) else None
+    call = node.expression
+    literal = isinstance(call, exp.Anonymous) and all(
+        isinstance(part, exp.Literal) for part in call.expressions
+    )
+    made_here = isinstance(query, exp.Select) and isinstance(query.args.get("for_"), exp.ForClause)
+    return literal and made_here and call.name.upper() == "VALUE"
+
+
+def _is_column_in_xml(node: exp.Dot) -> bool:
+    """The parser keeps `t.name` as a member where the query around it has a method called on it."""
+    around = node.find_ancestor(exp.Dot)
+    while around is not None and not _is_xml_text(around):
+        around = around.find_ancestor(exp.Dot)
+    return around is not None and isinstance(node.this, exp.Identifier)
 
 
 def _is_applied(node: exp.Dot) -> bool:
@@ -294,33 +317,41 @@ def _check_type(node: exp.DataType, reading: TreeReading) -> None:
         reading.refuse(Code.SQL_USER_TYPE, f"type {node.sql('tsql')} is not a plain system type", node)
 
 
-def _check_order(tree: exp.Expression, reading: TreeReading) -> None:
+def _check_choice(node: exp.Expression, reading: TreeReading) -> None:
+    """Refuse an ORDER BY that a view can't have, and choices among rows that no ordering decides."""
+    match node:
+        case exp.Select():
+            _check_order(node, reading)
+            _check_rows(node, reading)
+        case exp.SetOperation():
+            _check_order(node, reading)
+        case exp.Window():
+            order = node.args.get("order")
+            if order and not all(ordered.find(exp.Column) for ordered in order.expressions):
+                reading.refuse(Code.SQL_NONDETERMINISTIC, "a window is ordered by a constant", node)
+        case exp.GroupConcat():
+            if not isinstance(node.this, exp.Order) and not isinstance(node.parent, exp.WithinGroup):
+                message = "STRING_AGG without WITHIN GROUP has any order"
+                reading.refuse(Code.SQL_NONDETERMINISTIC, message, node)
+        case _:
+            return
+
+
+def _check_order(query: exp.Expression, reading: TreeReading) -> None:
     """ORDER BY of a query, derived table or CTE needs TOP or OFFSET; in FOR XML it orders the text."""
-    for query in tree.find_all(exp.Select, exp.Union, exp.Except, exp.Intersect):
-        limited = query.args.get("limit") or query.args.get("offset") or query.args.get("for_")
-        if query.args.get("order") and not limited:
-            reading.refuse(Code.SQL_ORDER_BY, "ORDER BY without TOP or OFFSET", query.args["order"])
+    limited = query.args.get("limit") or query.args.get("offset") or query.args.get("for_")
+    if query.args.get("order") and not limited:
+        reading.refuse(Code.SQL_ORDER_BY, "ORDER BY without TOP or OFFSET", query.args["order"])
 
 
-def _check_choices(tree: exp.Expression, reading: TreeReading) -> None:
-    """Refuse choices among rows that no ordering decides."""
-    for query in tree.find_all(exp.Select):
-        limit = query.args.get("limit")
-        if limit and not query.args.get("order") and not _takes_all(limit) and not _only_exists(query):
-            reading.refuse(Code.SQL_NONDETERMINISTIC, "TOP without ORDER BY chooses any rows", query)
-        rows = query.args.get("from_") and not query.args.get("order")
-        if rows and isinstance(query.args.get("for_"), exp.ForClause):
-            reading.refuse(Code.SQL_NONDETERMINISTIC, "FOR XML or JSON without ORDER BY has any order", query)
-    for window in tree.find_all(exp.Window):
-        order = window.args.get("order")
-        for ordered in order.expressions if order else ():
-            if not ordered.find(exp.Column):
-                reading.refuse(Code.SQL_NONDETERMINISTIC, "a window is ordered by a constant", window)
-    for aggregate in tree.find_all(exp.GroupConcat):
-        if not isinstance(aggregate.this, exp.Order) and not isinstance(aggregate.parent, exp.WithinGroup):
-            reading.refuse(
-                Code.SQL_NONDETERMINISTIC, "STRING_AGG without WITHIN GROUP has any order", aggregate
-            )
+def _check_rows(query: exp.Select, reading: TreeReading) -> None:
+    limit = query.args.get("limit")
+    unordered = not query.args.get("order")
+    if limit and unordered and not _takes_all(limit) and not _only_exists(query):
+        reading.refuse(Code.SQL_NONDETERMINISTIC, "TOP without ORDER BY chooses any rows", query)
+    if unordered and query.args.get("from_") and isinstance(query.args.get("for_"), exp.ForClause):
+        message = "FOR XML or JSON without ORDER BY has any order"
+        reading.refuse(Code.SQL_NONDETERMINISTIC, message, query)
 
 
 def _takes_all(limit: exp.Expression) -> bool:
@@ -371,7 +402,7 @@ def _collect_table(table: exp.Table, ctes: tuple[str, ...], reading: TreeReading
         return
     parts = _name_parts(table)
     if len(parts) == 1:
-        if parts[0] not in ctes:
+        if not any(reading.rules.surely_equal(parts[0], cte) for cte in ctes):
             reading.refuse(Code.SQL_ONE_PART_NAME, f"{parts[0]} has no schema", table)
         return
     reading.reads.append(NameRead(parts, function=False, near=table))

@@ -10,9 +10,13 @@ from typing import Annotated, NoReturn
 import typer
 
 from dpone_lab import profile
+from dpone_lab.demo_command import demo
+from dpone_lab.faults_command import faults
 from dpone_lab.odbc import CannotConnectError, DriverMissingError
 
 app = typer.Typer(no_args_is_help=True, help="The disposable local profile.")
+app.command()(demo)
+app.command()(faults)
 
 Directory = Annotated[
     Path, typer.Option("--directory", "-d", help="The lab's directory; made by up, removed by down.")

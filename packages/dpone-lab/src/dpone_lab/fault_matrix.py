@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 KILLED: Final = "killed"
 DONE: Final = "done"
+REPORT_SCHEMA: Final = "dpone.lab-fault-matrix.v1"
 
 
 class World(Protocol):
@@ -72,6 +73,25 @@ class Case:
         """Raises ValueError for anything that is no case's name."""
         first, plus, second = text.partition("+")
         return cls(Injection.parse(first), Injection.parse(second) if plus else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which cases to play: all, a seeded sample of each part, or one entry."""
+
+    sample: int | None = None
+    seed: int = 0
+    entry: str | None = None
+
+    def plays(self, part: str) -> bool:
+        """Whether anything of a part is wanted."""
+        return self.entry is None or self.entry.startswith(f"{part}~")
+
+    def of(self, part: str, cases: list[Case]) -> list[Case]:
+        """The wanted ones of a part's cases; an entry needs none of them to exist: its own name says all."""
+        if self.entry is not None:
+            return [Case.parse(self.entry.removeprefix(f"{part}~"))]
+        return sampled(cases, self.sample, self.seed)
 
 
 @dataclass(slots=True)
@@ -198,33 +218,81 @@ def sampled(cases: list[Case], count: int | None, seed: int) -> list[Case]:
     return [case for number, case in enumerate(cases) if number in chosen]
 
 
-def run_cases(world: World, cases: Iterable[Case], tell: Callable[[str], None]) -> list[Outcome]:
-    """Play all of them."""
-    outcomes = []
-    for case in cases:
-        outcome = play(world, case)
-        tell(f"{'wrong' if outcome.wrong else 'right'}  {case.name}  {' | '.join(map(_short, outcome.endings))}")
-        outcomes.append(outcome)
-    return outcomes
+@dataclass(slots=True)
+class Matrix:
+    """One part of the matrix: a world with the boundaries of its golden run, and what was played of it.
+
+    `part` comes before the id of every case, so that `dpone lab faults --entry` finds it.
+    """
+
+    part: str
+    world: World
+    boundaries: list[Boundary]
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, part: str, world: World, stages: Sequence[str] = ()) -> Matrix:
+        """Record the golden run; with `stages` only their boundaries count."""
+        recorded, outcome = golden(world)
+        breakable = [each for each in recorded if faults_at(each, (), frozenset())]
+        wanted = [each for each in breakable if not stages or each.stage in stages]
+        return cls(part, world, wanted, [outcome])
+
+    def play(self, cases: Iterable[Case], tell: Callable[[str], None]) -> list[Outcome]:
+        """Play some cases, and tell of each."""
+        played = []
+        for case in cases:
+            outcome = play(self.world, case)
+            ends = " | ".join(map(_short, outcome.endings))
+            tell(f"{'wrong' if outcome.wrong else 'right'}  {self.part}~{case.name}  {ends}")
+            played.append(outcome)
+        self.outcomes += played
+        return played
+
+    def alone(self, wanted: Wanted) -> None:
+        """Where one entry was wanted its boundaries are all that count."""
+        if wanted.entry is not None:
+            broken = self._broken()
+            self.boundaries = [each for each in self.boundaries if each.name in broken]
+
+    def _broken(self) -> set[str]:
+        return {name.rpartition(":")[0] for outcome in self.outcomes for name in outcome.fired}
+
+    @property
+    def left_out(self) -> list[str]:
+        """Boundaries that no case broke."""
+        broken = self._broken()
+        return [f"{self.part}~{each.name}" for each in self.boundaries if each.name not in broken]
 
 
-def report(
-    only: str, boundaries: int, outcomes: Iterable[Outcome], left_out: Sequence[str], reproduce: str
-) -> dict[str, Any]:
-    """The matrix as one document; `reproduce` is the command that runs one entry alone, without its id."""
-    listed = list(outcomes)
+def pairs(outcomes: Iterable[Outcome], torn: frozenset[str], seed: int) -> list[Case]:
+    """For every single fault whose recovery was recorded, one seeded fault in that recovery."""
+    chosen = random.Random(seed)  # noqa: S311 - a sample, no secret
+    cases = []
+    for outcome in outcomes:
+        seconds = [each for boundary in outcome.recovery for each in faults_at(boundary, (1, 4, 0), torn)]
+        if seconds:
+            cases.append(Case(Injection.parse(outcome.case), chosen.choice(seconds)))
+    return cases
+
+
+def report(only: str, matrices: Iterable[Matrix], reproduce: str) -> dict[str, Any]:
+    """Matrices as one document; `reproduce` is the command that runs one entry alone, without its id."""
+    parts = list(matrices)
+    played = [(f"{part.part}~{outcome.case}", outcome) for part in parts for outcome in part.outcomes]
     wrong = [
-        {"entry": each.case, "wrong": each.wrong, "tries": each.endings, "run": f"{reproduce} '{each.case}'"}
-        for each in listed
+        {"entry": name, "wrong": each.wrong, "tries": each.endings, "run": f"{reproduce} --entry '{name}'"}
+        for name, each in played
         if each.wrong
     ]
+    left_out = [name for part in parts for name in part.left_out]
     return {
-        "schema": "dpone.lab-fault-matrix.v1",
+        "schema": REPORT_SCHEMA,
         "profile": "disposable lab; evidence is UNVERIFIED for production",
         "only": only,
-        "boundaries": boundaries,
-        "runs": len(listed),
-        "left_out": list(left_out),
+        "boundaries": sum(len(part.boundaries) for part in parts),
+        "runs": len(played),
+        "left_out": left_out,
         "wrong": wrong,
         "verdict": not wrong and not left_out,
     }

@@ -22,7 +22,7 @@ from dpone_lab.fault_matrix_check import Entry, Heads, Model, Standing
 from dpone_lab.fixture import day_start
 from dpone_lab.independent_check import Multiset, read_base, successor_rows, take_snapshot
 from dpone_lab.platform import KILLED, PodRecord, PodRegistry
-from dpone_lab.profile import DATABASE, running_lab, stop_process
+from dpone_lab.profile import DATABASE, running_lab, stop_processes
 from dpone_lab.sqlserver.server import Endpoint
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def read_tables(deployment: Deployment) -> tuple[Table, ...]:
 def _adopt_endpoint(profile: LabProfile) -> Endpoint:
     """End the endpoint's own process, and serve the same directory on the same port from here."""
     process = next(each for each in profile.processes if each.name == "SQL Server endpoint")
-    stop_process(process)
+    stop_processes([process])
     port = int(profile.mssql_dsn.split(";PORT=", 1)[1].split(";", 1)[0])
     directory = Path(profile.directory)
     endpoint = Endpoint(directory / "mssql" / "data", _password(directory), database=DATABASE, port=port)

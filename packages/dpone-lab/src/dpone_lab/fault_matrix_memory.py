@@ -41,6 +41,8 @@ OLD: Final[list[Row]] = [
 ]
 NEW: Final[list[Row]] = [(_at(8, 1), 1, "updated"), (_at(8, 3), 3, None), (_at(9, 0), 4, "the next day")]
 EXPECTED: Final[list[Row]] = [OLD[0], NEW[0], OLD[2], NEW[1]]
+NORMAL_DAY: Final = (OLD, NEW, EXPECTED)
+EMPTY_DAY: Final[tuple[list[Row], list[Row], list[Row]]] = ([OLD[0]], [], [OLD[0]])
 
 
 @dataclass(slots=True)

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from dpone.application.run import run_workflow
 from dpone_contracts.errors import DponeError
-from dpone_lab.faults import Delivery, Transport, WorkerKilled
+from dpone_lab.demo import Timeline
+from dpone_lab.fault_matrix import Matrix, Wanted, cases_of, pairs
+from dpone_lab.fault_matrix_lab import fault_lab
+from dpone_lab.fault_matrix_memory import EMPTY_DAY, NORMAL_DAY, MemoryWorld
+from dpone_lab.faults import EFFECTS, Delivery, Transport, WorkerKilled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+    from pathlib import Path
+
     from dpone.application.services import Services
     from dpone_contracts.ports.refresh_state import WorkerIdentity
     from dpone_lab.fault_matrix_check import Standing
@@ -19,6 +27,10 @@ if TYPE_CHECKING:
 STAGES: Final = ("SEAL", "PREPARE", "COMMIT", "PUBLISH", "SUMMARISE")
 TORN: Final = frozenset({"create_scratch", "load_chunk", "build_shadow"})
 TEMPLATE: Final = "built"
+ENGINES: Final = "engines"
+MEMORY_WORLDS: Final = {"memory": NORMAL_DAY, "memory-empty-day": EMPTY_DAY}
+LANDS_IN_RECOVERY: Final = 40
+"""Boundaries after which the successor try holds every fence, and has not ended."""
 
 
 class _Silent:
@@ -122,11 +134,37 @@ def _name(relation: object) -> str:
     return f"{database}.`{name}`"
 
 
-def publish_boundaries(recorded: list[Boundary]) -> list[Boundary]:
-    """Those of the stages that publish."""
-    return [boundary for boundary in recorded if boundary.stage in STAGES]
-
-
 def landings(boundary: Boundary) -> tuple[int, ...]:
-    """When a late call lands: an exchange before each of the next ten boundaries, others early and at the very end."""
-    return (*range(1, 11), 0) if boundary.method == "exchange" else (1, 0)
+    """When a late call lands: an exchange before each of the boundaries that settle it, others in the recovery."""
+    return (*range(1, 11), 0) if boundary.method == "exchange" else (LANDS_IN_RECOVERY, 0)
+
+
+def play_publish(parent: Path, day: date, wanted: Wanted, tell: Callable[[str], None]) -> list[Matrix]:
+    """Everything that publishes: reads and second faults in memory, every effect on the lab's engines."""
+    matrices = []
+    for part, rows in MEMORY_WORLDS.items():
+        if wanted.plays(part):
+            matrices.append(_in_memory(part, MemoryWorld.of(*rows), wanted, tell))
+    if wanted.plays(ENGINES):
+        timeline = Timeline(tell)
+        with fault_lab(parent, day, timeline.step) as lab:
+            with timeline.step("build the day"):
+                world = PublishWorld.of(lab)
+            with timeline.step("golden run"):
+                matrix = Matrix.of(ENGINES, world, STAGES)
+            matrix.boundaries = [each for each in matrix.boundaries if each.effect in EFFECTS]
+            matrix.play(wanted.of(ENGINES, cases_of(matrix.boundaries, landings, world.torn)), tell)
+            matrix.alone(wanted)
+            matrices.append(matrix)
+    return matrices
+
+
+def _in_memory(part: str, world: MemoryWorld, wanted: Wanted, tell: Callable[[str], None]) -> Matrix:
+    matrix = Matrix.of(part, world)
+    singles = cases_of(matrix.boundaries, landings, world.torn)
+    played = matrix.play(wanted.of(part, singles), lambda _: None)
+    if wanted.entry is None:
+        matrix.play(pairs(played, world.torn, wanted.seed), lambda _: None)
+    matrix.alone(wanted)
+    tell(f"{part}: {len(matrix.outcomes)} runs, {sum(1 for each in matrix.outcomes if each.wrong)} wrong")
+    return matrix

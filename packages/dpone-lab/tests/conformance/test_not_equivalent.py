@@ -345,6 +345,16 @@ def test_objects_can_be_declared(sql: SqlClient, schema: str, table: str) -> Non
     assert sql.error(f"SELECT * FROM {schema}.syn") == 208
 
 
+@shows("log-size")
+def test_log_and_version_store_are_empty(sql: SqlClient, table: str) -> None:
+    sql.run(f"BEGIN TRANSACTION; INSERT {table} (id) VALUES (77)")
+    logged = "SELECT MAX(database_transaction_log_bytes_used) FROM sys.dm_tran_database_transactions"
+    assert sql.one(logged) == 0
+    assert sql.one("SELECT SUM(reserved_space_kb) FROM sys.dm_tran_version_store_space_usage") == 0
+    assert sql.one("SELECT used_log_space_in_bytes FROM sys.dm_db_log_space_usage") == 0
+    sql.run("ROLLBACK TRANSACTION")
+
+
 @shows("partition-rows")
 def test_partition_rows_are_counted(sql: SqlClient, table: str) -> None:
     query = f"SELECT rows FROM sys.partitions WHERE object_id = OBJECT_ID('{table}')"

@@ -26,6 +26,7 @@ Row: TypeAlias = tuple[Any, ...]
 DUPLICATE_KEY = frozenset({2627, 2601})
 LOCK_TIMEOUT = 1222
 DEADLOCK = 1205
+LOGIN_FAILED = 18456
 NO_TRANSACTION = 51009
 
 _NUMBER = re.compile(r"\((\d+)\)\s*\(SQL\w+\)")
@@ -269,6 +270,8 @@ def before_commit(error: SqlServerError) -> Reason:
             return Reason(
                 "DPONE_MSSQL_LOCK_TIMEOUT", "a lock was not granted within the policy's time", error.evidence
             )
+        case number if number == LOGIN_FAILED or error.sqlstate == "28000":
+            return Reason("DPONE_MSSQL_LOGIN_FAILED", "the server refused the login", error.evidence)
         case number if number == DEADLOCK:
             return Reason(
                 "DPONE_MSSQL_DEADLOCK", "the server chose this transaction as deadlock victim", error.evidence

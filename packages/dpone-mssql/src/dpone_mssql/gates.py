@@ -48,6 +48,7 @@ GATES = {
     "target_budget": Gate(51041, "DPONE_MUTATION_BUDGET_TARGET"),
     "image_budget": Gate(51042, "DPONE_MUTATION_BUDGET_IMAGE"),
     "temp_budget": Gate(51043, "DPONE_MUTATION_BUDGET_TEMP"),
+    "log_budget": Gate(51044, "DPONE_MUTATION_BUDGET_LOG"),
     "count": Gate(51050, "DPONE_MUTATION_COUNT_MISMATCH"),
     "bytes": Gate(51051, "DPONE_MUTATION_BYTES_DIFFER"),
 }

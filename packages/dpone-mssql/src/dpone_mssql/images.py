@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from dpone_contracts.effects import Reason
@@ -29,7 +30,9 @@ def image_definition(
     """Write CREATE TABLE of an image: the target's types, collations and nullability, clustered by the effective key."""
     written = []
     for column in columns:
-        collate = f" COLLATE {collations[column.name]}" if column.field.kind is FieldKind.TEXT else ""
+        collate = (
+            f" COLLATE {_collation(collations[column.name])}" if column.field.kind is FieldKind.TEXT else ""
+        )
         written.append(
             f"{column.quoted} {column.source_type}{collate} {'NULL' if column.nullable else 'NOT NULL'}"
         )
@@ -40,6 +43,13 @@ def image_definition(
         constraint=quote_name(f"pk_{image.name}"),
         key=column_list(key),
     )
+
+
+def _collation(name: str) -> str:
+    """Return a collation's name, which can't be quoted; raises ValueError for what is no name."""
+    if re.fullmatch(r"\w+", name, re.ASCII) is None:
+        raise ValueError("a collation's name has letters, digits and underscores")
+    return name
 
 
 def create_images(

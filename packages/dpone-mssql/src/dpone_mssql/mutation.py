@@ -90,8 +90,9 @@ def render_mutation(
         _step("11_result", filled),
         _step("12_after_image", filled),
         _step("gate_scope", {**filled, "relation": filled["after"], "scope": filled["scope_result"]}),
-        _step("13_receipt", filled),
-        _step("14_end", filled),
+        _step("13_log_budget", filled),
+        _step("14_receipt", filled),
+        _step("15_end", filled),
     ]
     sql = "\n".join(step.strip() for step in steps)
     return RenderedBatch(
@@ -209,6 +210,7 @@ def _budgets(target: PlanTarget) -> dict[str, str]:
         "max_after_image_rows",
         "max_after_image_bytes",
         "max_scope_image_total_bytes",
+        "max_transaction_log_bytes",
     )
     return {name: str(getattr(target.resource_policy, name)) for name in names}
 

@@ -97,6 +97,23 @@ def _observe(
     if [int(row[0]) for row in epoch] != [target.ddl_epoch]:
         seen = str(epoch[0][0]) if epoch else "none"
         found.add("DPONE_DDL_EPOCH_MOVED", f"{relation}: epoch {seen}, certified {target.ddl_epoch}")
+    _budgets(session, sql, target, found)
+
+
+def _budgets(session: Session, sql: Statements, target: PlanTarget, found: _Found) -> None:
+    """Hold the budgets of log and version store; without the right to see them nothing starts."""
+    if 1 not in session.rows(sql["server_state"])[0]:
+        found.add(
+            UNVERIFIED,
+            "no VIEW SERVER STATE for this principal: log, version store and sessions are not visible",
+        )
+        return
+    used, most = (
+        int(session.rows(sql["version_store"])[0][0]),
+        target.resource_policy.max_mssql_version_store_bytes,
+    )
+    if used > most:
+        found.add("DPONE_BUDGET_EXCEEDED", f"the version store holds {used} bytes, policy admits {most}")
     free = session.rows(sql["log_space"])
     wanted = target.resource_policy.min_mssql_log_free_bytes
     if not free or free[0][0] is None:

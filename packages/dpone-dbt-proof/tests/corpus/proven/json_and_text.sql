@@ -54,3 +54,8 @@ from crm.contacts
 --# select_for_json_without_rows reads web.events
 select e.event_id, e.occurred_at, (select e.page as page, e.visitor_id as visitor for json path, without_array_wrapper) as doc
 from web.events e
+--# xml_concatenation_as_text reads blog.posts, blog.tags
+select p.post_id, p.published_at,
+    stuff((select ', ' + t.name from blog.tags t where t.post_id = p.post_id order by t.name for xml path(''), type)
+        .value('.', 'nvarchar(max)'), 1, 2, '') as tags
+from blog.posts p

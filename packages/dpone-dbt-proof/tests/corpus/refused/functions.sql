@@ -68,3 +68,5 @@ select cast(path as hierarchyid) as node from hr.departments
 select d.id, p.score from predict(model = 'm', data = sales.orders as d) with (score float) as p
 --# schema_of_builtin refused SQL_USER_FUNCTION
 select order_id, dbo.getdate() as t from sales.orders
+--# xml_value_of_an_expression refused SQL_METHOD
+select event_id, (cast(payload as xml)).value('(/event/@id)[1]', 'int') as id from web.xml_events

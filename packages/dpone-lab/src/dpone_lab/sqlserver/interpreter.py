@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, assert_never
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 
 from dpone_lab.sqlserver import consequences, directives, local_calls
 from dpone_lab.sqlserver.consequences import ScopeEnd
@@ -60,6 +61,7 @@ from dpone_lab.sqlserver.language.syntax import (
     While,
 )
 from dpone_lab.sqlserver.language.types import INT, MAX, SqlType
+from dpone_lab.sqlserver.procedures import DEFINING
 from dpone_lab.sqlserver.statements import Statements
 from dpone_lab.sqlserver.transactions import AttentionError
 
@@ -69,12 +71,12 @@ if TYPE_CHECKING:
     from dpone_lab.sqlserver.catalog import DatabaseTrigger
     from dpone_lab.sqlserver.language.expressions import Expression
     from dpone_lab.sqlserver.language.syntax import Statement
-    from dpone_lab.sqlserver.language.translate_definitions import TranslatedDefinition
     from dpone_lab.sqlserver.procedure_call import ProcedureArgument, ProcedureOutcome
     from dpone_lab.sqlserver.session import Session
     from dpone_lab.sqlserver.wire.response import Response
 
 _BEGIN_COMMAND, _COMMIT_COMMAND, _ROLLBACK_COMMAND = 0xD4, 0xD5, 0xD2
+T = TypeVar("T")
 _DEEPEST_NESTING = 32
 _MESSAGE = SqlType("nvarchar", length=4000)
 _LONG_TEXT = SqlType("nvarchar", length=MAX)
@@ -279,9 +281,9 @@ class Interpreter:
             case Query() | Insert() | Update() | Delete():
                 self._statements.run(statement, frame.types, frame.values, self._temporary_names())
             case Permission() | CreatePrincipal() | AlterRole():
-                self._statements.administer(statement)
+                self._with_triggers(partial(self._statements.administer, statement))
             case DropObjects() if statement.kind in ("USER", "ROLE", "LOGIN"):
-                self._statements.administer(statement)
+                self._with_triggers(partial(self._statements.administer, statement))
             case (
                 CreateTable()
                 | CreateIndex()
@@ -294,7 +296,8 @@ class Interpreter:
                 | TruncateTable()
                 | CreateSchema()
             ):
-                self._define(statement)
+                run = partial(self._statements.run, statement, frame.types, frame.values)
+                self._with_triggers(partial(run, self._temporary_names()))
             case Declare():
                 for variable in statement.variables:
                     frame.types[variable.name] = variable.type
@@ -349,7 +352,11 @@ class Interpreter:
             case ExecuteString():
                 self.execute_text(self._evaluate(statement.text, _LONG_TEXT) or "", {}, {})
             case Execute():
-                local_calls.execute(statement, frame, self._statements, self.execute_text)
+                call = partial(local_calls.execute, statement, frame, self._statements, self.execute_text)
+                if statement.procedure.name.lower() in DEFINING:
+                    self._with_triggers(call)
+                else:
+                    call()
             case InsertExecute():
                 raise unsupported("INSERT EXEC")
             case Located() | Block() | If() | While() | TryCatch():
@@ -382,14 +389,14 @@ class Interpreter:
             return self._caught[-1].value(name) if self._caught else None
         return self.session.value(name)
 
-    def _define(self, node: TranslatedDefinition) -> None:
+    def _with_triggers(self, define: Callable[[], T]) -> T:
         """Run a definition and the database triggers that it fires, as one statement."""
-        frame, transaction = self._frame, self.session.transaction
+        transaction = self.session.transaction
         alone = transaction.count == 0 and not transaction.settings.implicit_transactions
         if alone and self._statements.any_database_trigger():
             transaction.begin(announced=False)
         try:
-            self._statements.run(node, frame.types, frame.values, self._temporary_names())
+            result = define()
             for trigger in self._statements.fired_triggers():
                 self._fire(trigger)
         except BaseException:
@@ -398,6 +405,7 @@ class Interpreter:
             raise
         if alone and transaction.count:
             transaction.commit()
+        return result
 
     def _fire(self, trigger: DatabaseTrigger) -> None:
         settings = self.session.settings_snapshot()
@@ -420,7 +428,8 @@ class Interpreter:
         self, schema: str | None, name: str, arguments: Sequence[ProcedureArgument]
     ) -> ProcedureOutcome:
         """Run a system procedure and send its result sets."""
-        return self._statements.procedure(schema, name, arguments)
+        call = partial(self._statements.procedure, schema, name, arguments)
+        return self._with_triggers(call) if name in DEFINING else call()
 
     # --- errors ---------------------------------------------------------------------------------------------------
 

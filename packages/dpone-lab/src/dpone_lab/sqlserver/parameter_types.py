@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dpone_lab.sqlserver.language.batches import parse_batch, parse_parameter_definitions
+from dpone_lab.sqlserver.language.batches import parse_batch
 from dpone_lab.sqlserver.language.errors import SqlServerError
 from dpone_lab.sqlserver.language.expressions import (
     Between,
@@ -22,6 +22,7 @@ from dpone_lab.sqlserver.language.expressions import (
     Update,
     Variable,
 )
+from dpone_lab.sqlserver.language.parameter_definitions import parse_parameter_definitions
 from dpone_lab.sqlserver.language.syntax import Declaration
 from dpone_lab.sqlserver.language.tree_walk import walk
 from dpone_lab.sqlserver.language.types import SqlType
@@ -44,7 +45,8 @@ def suggest_types(text: str, declarations: str, catalog: Catalog) -> list[tuple[
     declared = (
         {name for name, _, _ in parse_parameter_definitions(declarations)} if declarations.strip() else set()
     )
-    names = {name.lower() for name in _NAME.findall(text)}
+    spelled = {name.lower(): name for name in reversed(_NAME.findall(text))}
+    names = set(spelled)
     batch = parse_batch(text, dict.fromkeys(names, _UNKNOWN))
     local = {node.name for node in walk(batch.statements) if isinstance(node, Declaration)}
     found: dict[str, SqlType] = {}
@@ -59,10 +61,10 @@ def suggest_types(text: str, declarations: str, catalog: Catalog) -> list[tuple[
                     11502, f"The type for parameter '{node.name}' cannot be deduced in this context."
                 )
             answer[node.name] = found[node.name]
-    return list(answer.items())
+    return [(spelled[name], sql_type) for name, sql_type in answer.items()]
 
 
-def _meetings(statement: object, catalog: Catalog) -> Iterator[tuple[str, SqlType]]:  # noqa: C901 - one case a node
+def _meetings(statement: object, catalog: Catalog) -> Iterator[tuple[str, SqlType]]:
     """Yield each parameter with the type of what it is compared with, assigned to or cast to."""
     relations = list(_relations(statement, catalog))
     for node in walk(statement):

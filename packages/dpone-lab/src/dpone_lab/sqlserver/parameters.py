@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpone_lab.sqlserver.language.batches import parse_parameter_definitions
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError
+from dpone_lab.sqlserver.language.parameter_definitions import parse_parameter_definitions
 from dpone_lab.sqlserver.language.types import MAX, NULL, SqlType
 from dpone_lab.sqlserver.procedure_call import ProcedureArgument
 
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
     Convert = Callable[[Any, SqlType, SqlType], Any]
 
-_OLD_TYPES = re.compile(r"\b(ntext|text|image)\b", re.IGNORECASE)
-_NEW_TYPES = {"ntext": "nvarchar(max)", "text": "varchar(max)", "image": "varbinary(max)"}
 _INTEGER_RANGES = {
     "tinyint": (0, 2**8 - 1),
     "smallint": (-(2**15), 2**15 - 1),
@@ -92,17 +89,12 @@ def bind(given: Sequence[Given], convert: Convert) -> Bound:
     return bind_values(text or "", declarations or "", given[2:], convert, first=2)
 
 
-def _modern(declarations: str) -> str:
-    """Replace the old names of large types, which the Microsoft driver still declares for long values."""
-    return _OLD_TYPES.sub(lambda match: _NEW_TYPES[match.group(1).lower()], declarations)
-
-
 def bind_values(
     text: str, declarations: str, given: Sequence[Given], convert: Convert, *, first: int
 ) -> Bound:
     """Bind values to the declared parameters of a text; `first` is the position of the first value in its call."""
     bound = Bound(text)
-    declared = parse_parameter_definitions(_modern(declarations)) if declarations.strip() else ()
+    declared = parse_parameter_definitions(declarations) if declarations.strip() else ()
     names = {name for name, _, _ in declared}
     by_name: dict[str, int] = {}
     positional: list[int] = []

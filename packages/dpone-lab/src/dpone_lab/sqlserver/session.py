@@ -12,6 +12,7 @@ from psycopg.pq import TransactionStatus
 
 from dpone_lab.sqlserver.catalog import PostgresCatalog, Principal
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError
+from dpone_lab.sqlserver.language.plan_cache import PlanCache
 from dpone_lab.sqlserver.language.translation import LockRequest
 from dpone_lab.sqlserver.locks import Mode, Owner, Resource
 from dpone_lab.sqlserver.parameter_types import suggest_types
@@ -61,6 +62,7 @@ class Session:
             row_versioning=shared.row_versioning,
         )
         facts.transaction = self.transaction
+        self.plans = PlanCache()
         self.catalog = PostgresCatalog(backend.connection, shared.database, principal, shared.generation)
         self.row_count = 0
         self.last_error = 0

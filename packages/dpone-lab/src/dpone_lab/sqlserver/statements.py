@@ -12,7 +12,6 @@ from dpone_lab.sqlserver.language.definitions import CreateTable
 from dpone_lab.sqlserver.language.expressions import Delete, Insert, Query, Select, Update, Variable
 from dpone_lab.sqlserver.language.translate import (
     Translatable,
-    translate,
     translate_condition,
     translate_expression,
 )
@@ -21,7 +20,7 @@ from dpone_lab.sqlserver.parameters import fits
 from dpone_lab.sqlserver.wire.values import WireColumn, column_metadata, rows_encoder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from dpone_lab.sqlserver.catalog import DatabaseTrigger
     from dpone_lab.sqlserver.language.definitions import Definition
@@ -100,11 +99,11 @@ class Statements:
 
         def prepare() -> _Planned:
             check_permission(session.connection, session.principal, node, session.catalog)
-            return _Planned(translate(node, scope))
+            return _Planned(session.plans.translate(node, scope))
 
         if session.transaction.settings.implicit_transactions:
             # What touches no table opens no implicit transaction.
-            plan = translate(node, scope)
+            plan = session.plans.translate(node, scope)
             if plan.locks or plan.kind not in _READING:
                 session.transaction.begin_implicitly()
         session.transaction.statement(prepare, lambda plan: self._carry_out(node, plan.translation, values))
@@ -173,28 +172,27 @@ class Statements:
         ).fetchone()
         return bool(row and row[0])
 
-    def fired_triggers(self) -> list[DatabaseTrigger]:
-        """Return the database triggers that the last definitions fire; sets their event data."""
+    def fired_triggers(self) -> Iterator[DatabaseTrigger]:
+        """Yield the database triggers that the last definitions fire, each with its event data in place."""
         session, events = self._session, self._events
         self._events = []
-        fired: list[DatabaseTrigger] = []
         for event in events:
-            session.event_data = {
-                "eventdata:eventtype": event.event_type,
-                "eventdata:objecttype": event.object_type,
-                "eventdata:schemaname": event.schema,
-                "eventdata:objectname": event.name,
-                "eventdata:targetobjectname": event.target,
-                "eventdata:loginname": session.principal.login,
-            }
-            fired.extend(database_triggers(session.connection, event.event_type))
-        return fired
+            for trigger in database_triggers(session.connection, event.event_type, event.name):
+                session.event_data = {
+                    "eventdata:eventtype": event.event_type,
+                    "eventdata:objecttype": event.object_type,
+                    "eventdata:schemaname": event.schema,
+                    "eventdata:objectname": event.name,
+                    "eventdata:targetobjectname": event.target,
+                    "eventdata:loginname": session.principal.login,
+                }
+                yield trigger
 
     def administer(self, node: Definition) -> None:
         """Carry out a statement about principals or permissions."""
         session = self._session
         session.transaction.begin_implicitly()
-        session.transaction.statement(
+        self._events += session.transaction.statement(
             lambda: _Free(writes=True), lambda _plan: define(session.connection, session.principal, node)
         )
         session.shared.generation.advance()
@@ -273,7 +271,8 @@ class Statements:
             lambda: _Free(writes=False, compound=False),
             lambda _plan: run_procedure(session, schema, name, arguments),
         )
-        if name.lower() == "sp_rename":
+        if outcome.event is not None:
+            self._events.append(outcome.event)
             session.defined = session.in_transaction
             session.catalog.forget()
             session.shared.generation.advance()

@@ -64,6 +64,12 @@ class PostgresCatalog:
         self._relations: dict[tuple[str | None, str], Relation | None] = {}
         self._schemas: dict[str, str | None] = {}
         self._system: dict[tuple[str | None, str], Relation] = {}
+        self._forgotten = 0
+
+    @property
+    def version(self) -> object:
+        """What changes with every definition of any session and with every one undone in this."""
+        return self._generation.value, self._forgotten
 
     @property
     def database(self) -> str:
@@ -79,6 +85,7 @@ class PostgresCatalog:
         """Drop what was remembered: this session changed or rolled back a definition."""
         self._relations.clear()
         self._schemas.clear()
+        self._forgotten += 1
 
     def relation(self, schema: str | None, name: str) -> Relation | None:
         """Find a table, view, system view or, with schema None, a temporary table, case-insensitively."""

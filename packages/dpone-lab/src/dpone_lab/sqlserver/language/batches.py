@@ -8,6 +8,7 @@ the lab hasn't, named in the message).
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dpone_lab.sqlserver.language.errors import (
@@ -71,39 +72,25 @@ _REFUSED_STARTS = frozenset(
 
 def parse_batch(text: str, variables: Mapping[str, SqlType] | None = None) -> Batch:
     """Parse a batch; ``variables`` are the parameters it may use (of sp_executesql or RPC), lower-case with ``@``."""
-    known = dict(variables or {})
+    given = dict(variables or {})
+    statements, declared = _parsed(text, tuple(given))
+    return Batch(text, statements, {**given, **declared})
+
+
+@lru_cache(maxsize=128)
+def _parsed(text: str, given: tuple[str, ...]) -> tuple[tuple[Statement, ...], dict[str, SqlType]]:
+    """Parse a batch once, whatever the types of its parameters: drivers send the same text again and again."""
     try:
         statements = BatchParser(text).batch()
-        declared = _check_variables(statements, known)
+        return statements, _declared(statements, given)
     except RecursionError:
         raise nested_too_deeply() from None
-    return Batch(text, statements, declared)
 
 
-def parse_parameter_definitions(text: str) -> tuple[tuple[str, SqlType, bool], ...]:
-    """Parse sp_executesql's ``@a int, @b nvarchar(50) OUTPUT`` into (name, type, is_output)."""
-    parser = BatchParser(text)
-    parser.takes_legacy_types = True
-    parameters: list[tuple[str, SqlType, bool]] = []
-    while not parser.at_end():
-        if parser.current.kind is not TokenKind.VARIABLE:
-            raise parser.unexpected()
-        name = parser.take().value.lower()
-        parser.accept("AS")
-        data_type = parser.type_name(DEFAULT_LENGTH_IN_DDL)
-        if parser.at("="):
-            raise unsupported("default of a parameter")
-        is_output = parser.accept("OUTPUT") or parser.accept("OUT")
-        parameters.append((name, data_type, is_output))
-        if not parser.accept(","):
-            break
-    if not parser.at_end():
-        raise parser.unexpected()
-    return tuple(parameters)
-
-
-def _check_variables(statements: tuple[Statement, ...], known: dict[str, SqlType]) -> dict[str, SqlType]:
-    """Hold every use of a variable against the declarations before it in the text."""
+def _declared(statements: tuple[Statement, ...], given: tuple[str, ...]) -> dict[str, SqlType]:
+    """Return the variables that DECLARE makes; every use must come after a declaration or be given."""
+    declared: dict[str, SqlType] = {}
+    known = set(given)
     for node in walk(statements):
         match node:
             case Declaration(name, data_type, _):
@@ -113,21 +100,18 @@ def _check_variables(statements: tuple[Statement, ...], known: dict[str, SqlType
                         f"The variable name '{name}' has already been declared. Variable names must be unique "
                         "within a query batch or stored procedure.",
                     )
-                known[name] = data_type
+                known.add(name)
+                declared[name] = data_type
             case Variable(name) if name.startswith("@") and not name.startswith("@@"):
                 _require_declared(name, known)
-            case SetVariable(name, _):
-                _require_declared(name, known)
-            case SelectItem(_, _, str(name)):
-                _require_declared(name, known)
-            case Execute(_, _, str(name)):
+            case SetVariable(name, _) | SelectItem(_, _, str(name)) | Execute(_, _, str(name)):
                 _require_declared(name, known)
             case _:
                 pass
-    return known
+    return declared
 
 
-def _require_declared(name: str, known: Mapping[str, SqlType]) -> None:
+def _require_declared(name: str, known: set[str]) -> None:
     if name not in known:
         raise SqlServerError(Number.UNDECLARED_VARIABLE, f'Must declare the scalar variable "{name}".')
 
@@ -160,7 +144,7 @@ class BatchParser(DefinitionStatementParser):
         node = parse()
         return Located(node, line, self.source(start, self.position))
 
-    def _statement(self) -> Statement:  # noqa: C901 - one case a statement
+    def _statement(self) -> Statement:
         word = self.current.upper
         match word:
             case "SELECT" | "WITH" | "(" | "INSERT" | "UPDATE" | "DELETE":

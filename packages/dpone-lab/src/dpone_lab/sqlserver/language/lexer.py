@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError, syntax_near
 
@@ -27,8 +27,7 @@ class TokenKind(Enum):
     END = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One token: ``text`` as written, ``value`` without quotes, ``start``/``end`` offsets, 1-based ``line``.
 
     ``upper`` is the upper-case spelling of a word or symbol and '' for everything else, so that a quoted name or a
@@ -63,6 +62,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_SPANNING = frozenset({"blank", "line_comment", "block_comment", "national", "string", "bracketed", "quoted"})
+"""What may hold line ends."""
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _SAME_SYMBOL = {"!=": "<>", "!<": ">=", "!>": "<="}
 _KINDS = {
@@ -89,7 +90,8 @@ def tokenize(text: str) -> tuple[Token, ...]:
         end = _comment_end(text, match.end()) if group == "block_comment" else match.end()
         if group not in ("blank", "line_comment", "block_comment"):
             tokens.append(_token(group, match.group(), position, end, line))
-        line += text.count("\n", position, end)
+        if group in _SPANNING:
+            line += text.count("\n", position, end)
         position = end
     tokens.append(Token(TokenKind.END, "", "", len(text), len(text), line))
     return tuple(tokens)

@@ -31,7 +31,7 @@ class StatementContext:
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        self.parameters: list[str] = []
+        self._numbers: dict[str, int] = {}
         self.reads_view = False
         self._locks: dict[tuple[str, str], LockRequest] = {}
         self._domains: dict[str, Domain] = {}
@@ -44,6 +44,11 @@ class StatementContext:
         """The catalog that names are looked up in."""
         return self.scope.catalog
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The variables and session values that stand for ``$1``, ``$2`` and so on."""
+        return tuple(self._numbers)
+
     # --- parameters -----------------------------------------------------------------------------------------------
 
     def variable(self, name: str) -> Value:
@@ -51,9 +56,8 @@ class StatementContext:
         sql_type = self.scope.variables.get(name) or SESSION_VALUES.get(name)
         if sql_type is None:
             raise SqlServerError(Number.UNDECLARED_VARIABLE, f'Must declare the scalar variable "{name}".')
-        if name not in self.parameters:
-            self.parameters.append(name)
-        sql = cast(f"${self.parameters.index(name) + 1}", sql_type)
+        number = self._numbers.setdefault(name, len(self._numbers) + 1)
+        sql = cast(f"${number}", sql_type)
         return Value(sql, sql_type.with_null(nullable=True))
 
     def fresh_name(self) -> str:

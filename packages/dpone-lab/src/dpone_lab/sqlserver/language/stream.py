@@ -55,7 +55,11 @@ class TokenStream:
 
     def at(self, *words: str) -> bool:
         """Tell whether the tokens from here are these words or symbols, upper-case."""
-        return all(self.peek(distance).upper == word for distance, word in enumerate(words))
+        if self.tokens[self.position].upper != words[0]:
+            return False
+        return len(words) == 1 or all(
+            self.peek(distance).upper == word for distance, word in enumerate(words)
+        )
 
     def at_any(self, *words: str) -> bool:
         """Tell whether the current token is one of these words or symbols."""

@@ -96,7 +96,7 @@ def _single(sql: str, sql_type: SqlType, context: StatementContext) -> Translati
     return Translation(
         Kind.EXPRESSION,
         sql,
-        parameters=tuple(context.parameters),
+        parameters=context.parameters,
         columns=(ResultColumn("", sql_type),),
         locks=context.locks,
         counted=False,
@@ -110,7 +110,7 @@ def _changed(
     return Translation(
         kind,
         sql,
-        parameters=tuple(context.parameters),
+        parameters=context.parameters,
         columns=columns,
         locks=context.locks,
         domains=context.domains,
@@ -132,7 +132,7 @@ def _translate_query(node: Query, context: StatementContext) -> Translation:
         return Translation(
             Kind.ASSIGN,
             sql,
-            parameters=tuple(context.parameters),
+            parameters=context.parameters,
             columns=(),
             assigns=assigns,
             locks=context.locks,
@@ -141,7 +141,7 @@ def _translate_query(node: Query, context: StatementContext) -> Translation:
     return Translation(
         Kind.SELECT,
         translated.sql,
-        parameters=tuple(context.parameters),
+        parameters=context.parameters,
         columns=translated.columns,
         locks=context.locks,
         reads_view=context.reads_view,
@@ -201,7 +201,7 @@ def _select_into(translated: TranslatedQuery, into: ObjectName, context: Stateme
     return Translation(
         Kind.SELECT_INTO,
         f'INSERT INTO {place} SELECT * FROM ({translated.sql}) AS "{alias}"',
-        parameters=tuple(context.parameters),
+        parameters=context.parameters,
         prelude=(f"CREATE {temporary}TABLE {place} ({definitions})",),
         locks=context.locks,
         domains=context.domains,

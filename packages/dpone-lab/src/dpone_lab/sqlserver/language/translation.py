@@ -12,7 +12,15 @@ How an interpreter uses it::
 
 ``plan.columns`` is empty where no result set is sent. With ``plan.assigns`` rows aren't sent: the last row's values
 go to those variables, and no row leaves them as they are. ``plan.counted`` says whether the statement sets
-@@ROWCOUNT from PostgreSQL's command status (or, with ``count_column``, from that column of the only row).
+@@ROWCOUNT, from PostgreSQL's command status. Values of parameters and results are Python's for
+``types.base_type``: bool, int, Decimal, float, date, time, datetime, UUID, str, bytes.
+
+After having waited for a lock, translate again: names may resolve otherwise by then. Error 208 carries ``missing``: an
+uncommitted definition of another session may stand behind it, so take a short S lock on that schema's metadata and
+translate once more before reporting it. Short S locks are held to the end under REPEATABLE READ and SERIALIZABLE.
+
+The database is UTF-8 with locale C and TimeZone UTC; ``functions.sql`` runs once, after schema ``sys`` was made.
+A view is stored as a typed stub without rows; its T-SQL stands in its COMMENT and is inlined wherever it is read.
 """
 
 from __future__ import annotations
@@ -153,6 +161,11 @@ class Catalog(Protocol):
     @property
     def database(self) -> str:
         """The current database's name, stored spelling."""
+        ...
+
+    @property
+    def version(self) -> object:
+        """A value that differs whenever a name may resolve to something else than before."""
         ...
 
     @property

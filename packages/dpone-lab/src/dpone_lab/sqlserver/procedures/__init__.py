@@ -46,6 +46,11 @@ PROCEDURES: dict[str, Procedure] = {
     "sp_updateextendedproperty": sp_updateextendedproperty,
 }
 
+DEFINING = frozenset(
+    {"sp_addextendedproperty", "sp_dropextendedproperty", "sp_rename", "sp_updateextendedproperty"}
+)
+"""Procedures that define: they fire database triggers."""
+
 
 def run_procedure(
     session: ProcedureSession, schema: str | None, name: str, arguments: Sequence[ProcedureArgument]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from dpone_lab.sqlserver.language.errors import unsupported
+from dpone_lab.sqlserver.language.errors import SqlServerError, unsupported
 from dpone_lab.sqlserver.language.types import (
     BIGINT,
     BIT,
@@ -106,7 +106,7 @@ def parse_calls(payload: bytes) -> list[RpcCall]:
     try:
         while not reader.at_end():
             calls.append(_call(reader))
-    except (struct.error, IndexError, UnicodeDecodeError, OverflowError) as error:
+    except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise MalformedMessageError("an RPC request doesn't parse") from error
     return calls
 
@@ -119,18 +119,25 @@ def _call(reader: _Reader) -> RpcCall:
     else:
         name = reader.text(length)
     reader.number("<H")  # option flags: recompile, no metadata: nothing to do
-    parameters = []
+    parameters: list[RpcParameter] = []
     while not reader.at_end() and reader.peek() not in _BATCH_FLAGS:
-        parameters.append(_parameter(reader))
+        parameters.append(_parameter(reader, len(parameters) + 1))
     if not reader.at_end():
         reader.number("<B")
     return RpcCall(name.replace("[", "").replace("]", "").lower().rpartition(".")[2], tuple(parameters))
 
 
-def _parameter(reader: _Reader) -> RpcParameter:
+def _parameter(reader: _Reader, position: int) -> RpcParameter:
     name = reader.text(reader.number("<B"))
     status = reader.number("<B")
-    sql_type, value = _typed_value(reader)
+    try:
+        sql_type, value = _typed_value(reader)
+    except (ValueError, OverflowError) as error:
+        raise SqlServerError(
+            8023,
+            "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect. "
+            f'Parameter {position} ("{name}"): The supplied value is not a valid instance of its data type.',
+        ) from error
     return RpcParameter(name, sql_type, value, bool(status & _BY_REFERENCE), bool(status & _DEFAULT_VALUE))
 
 

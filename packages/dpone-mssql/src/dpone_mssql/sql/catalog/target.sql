@@ -45,5 +45,13 @@ FROM sys.sql_expression_dependencies AS d
 WHERE d.[referenced_schema_name] = ? AND d.[referenced_entity_name] = ?;
 -- name: log_space
 SELECT l.[total_log_size_in_bytes] - l.[used_log_space_in_bytes] FROM sys.dm_db_log_space_usage AS l;
+-- name: server_state
+SELECT HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE'),
+    CASE WHEN CONVERT(int, SERVERPROPERTY('ProductMajorVersion')) >= 16
+        THEN HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER PERFORMANCE STATE') ELSE 0 END;
+-- name: version_store
+SELECT ISNULL(SUM(v.[reserved_space_kb]), 0) * 1024
+FROM sys.dm_tran_version_store_space_usage AS v
+WHERE v.[database_id] = DB_ID();
 -- name: epoch
 SELECT e.[epoch] FROM {{control}}.[ddl_epochs] AS e WHERE e.[target_object_id] = ?;

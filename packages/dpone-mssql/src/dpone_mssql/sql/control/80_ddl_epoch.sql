@@ -23,7 +23,13 @@ GO
 CREATE TRIGGER [dpone_ddl_epoch] ON DATABASE WITH EXECUTE AS 'dbo' FOR DDL_DATABASE_LEVEL_EVENTS
 AS
 BEGIN
+    -- Reading EVENTDATA needs these of whatever session runs the DDL.
     SET NOCOUNT ON;
+    SET ANSI_WARNINGS ON;
+    SET ANSI_PADDING ON;
+    SET ARITHABORT ON;
+    SET CONCAT_NULL_YIELDS_NULL ON;
+    SET NUMERIC_ROUNDABORT OFF;
     DECLARE @schema nvarchar(128) = EVENTDATA().value('(/EVENT_INSTANCE/SchemaName)[1]', 'nvarchar(128)');
     DECLARE @object nvarchar(128) = EVENTDATA().value('(/EVENT_INSTANCE/ObjectName)[1]', 'nvarchar(128)');
     DECLARE @parent nvarchar(128) = EVENTDATA().value('(/EVENT_INSTANCE/TargetObjectName)[1]', 'nvarchar(128)');

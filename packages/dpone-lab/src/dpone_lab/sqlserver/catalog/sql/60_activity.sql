@@ -73,7 +73,8 @@ select s.session_id::integer as session_id, s.transaction_id, true as is_user_tr
 from _lab.sessions s where s.transaction_id is not null;
 create view sys.dm_tran_database_transactions as
 select s.transaction_id, 5 as database_id, s.transaction_begin_time::sys."datetime" as database_transaction_begin_time,
-       1 as database_transaction_type, 4 as database_transaction_state
+       1 as database_transaction_type, 4 as database_transaction_state,
+       0::bigint as database_transaction_log_bytes_used
 from _lab.sessions s where s.transaction_id is not null;
 create view sys.dm_tran_current_transaction as
 select s.transaction_id, null::bigint as transaction_sequence_num, false as transaction_is_snapshot
@@ -85,5 +86,7 @@ from _lab.server_facts f;
 create view sys.dm_db_log_space_usage as
 select 5 as database_id, 1073741824::bigint as total_log_size_in_bytes, 0::bigint as used_log_space_in_bytes,
        0::real as used_log_space_in_percent;
+create view sys.dm_tran_version_store_space_usage as
+select 5 as database_id, 0::bigint as reserved_page_count, 0::bigint as reserved_space_kb;
 create view sys.dm_hadr_database_replica_states as
 select 0 as database_id, false as is_local, false as is_primary_replica where false;

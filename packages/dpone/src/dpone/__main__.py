@@ -1,0 +1,5 @@
+"""`python -m dpone` is the `dpone` command."""
+
+from dpone.cli.main import run
+
+run()
