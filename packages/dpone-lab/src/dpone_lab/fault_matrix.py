@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 KILLED: Final = "killed"
 DONE: Final = "done"
+FIRST_STAGE: Final = "SEAL"
 REPORT_SCHEMA: Final = "dpone.lab-fault-matrix.v1"
 
 
@@ -31,8 +32,8 @@ class World(Protocol):
     torn: frozenset[str]
     """Methods whose effect has parts, so that it can land in part."""
 
-    def begin(self) -> None:
-        """Put everything back to where the broken part of the run begins."""
+    def begin(self, stage: str) -> None:
+        """Put everything back to a point of the first try that is not beyond a stage."""
         ...
 
     def services(self) -> Services:
@@ -116,9 +117,9 @@ class Play:
     now: Standing
 
     @classmethod
-    def start(cls, world: World, name: str) -> Play:
+    def start(cls, world: World, name: str, stage: str) -> Play:
         """Put the world back and look at it."""
-        world.begin()
+        world.begin(stage)
         there = world.standing()
         return cls(world, Outcome(name), world.transport(), there, there)
 
@@ -159,7 +160,7 @@ class Play:
 
 def play(world: World, case: Case) -> Outcome:
     """Break a run, let the successor try recover, and see that it ends and that trying further changes nothing."""
-    this = Play.start(world, case.name)
+    this = Play.start(world, case.name, case.first.boundary.split("/", 1)[0])
     this.attempt(1, case.first)
     number = 1
     if not this.done:
@@ -169,8 +170,9 @@ def play(world: World, case: Case) -> Outcome:
         if not this.done and case.second is not None:
             # The chain of tries ends at N + 1: the same pod's process is started once more.
             this.attempt(2)
-    this.transport.land_all()
-    this.look("the last late call")
+    if this.transport.held:
+        this.transport.land_all()
+        this.look("the last late call")
     if this.done or this.now.built:
         _require_end(this)
         _require_idempotence(this, number)
@@ -196,7 +198,7 @@ def _require_idempotence(this: Play, number: int) -> None:
 
 def golden(world: World) -> tuple[list[Boundary], Outcome]:
     """The run without a fault: its boundaries in order, and that nothing is wrong with it."""
-    this = Play.start(world, "golden run")
+    this = Play.start(world, "golden run", FIRST_STAGE)
     recorded = this.attempt(1)
     _require_end(this)
     _require_idempotence(this, 1)

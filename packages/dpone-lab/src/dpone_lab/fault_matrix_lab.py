@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -19,7 +20,7 @@ from dpone_lab.composition import lab_services
 from dpone_lab.deployment import Deployment, deploy
 from dpone_lab.expected import MARTS
 from dpone_lab.fault_matrix_check import Entry, Heads, Model, Standing
-from dpone_lab.fixture import day_start
+from dpone_lab.fixture import MART_SCHEMA, day_start
 from dpone_lab.independent_check import Multiset, read_base, successor_rows, take_snapshot
 from dpone_lab.platform import KILLED, PodRecord, PodRegistry
 from dpone_lab.profile import DATABASE, running_lab, stop_processes
@@ -66,10 +67,11 @@ class FaultLab:
     deployment_id: str
     plan_bundle_sha256: str
     endpoint: Endpoint
-    tables: tuple[Table, ...]
     predecessor: dict[str, Multiset]
     successor: dict[str, Multiset]
     pods: dict[int, str] = field(default_factory=dict)
+    templates: dict[str, tuple[Table, ...]] = field(default_factory=dict)
+    _seen: dict[object, str] = field(default_factory=dict)
 
     @property
     def directory(self) -> Path:
@@ -103,13 +105,20 @@ class FaultLab:
     def keep(self, name: str) -> None:
         """Keep everything as it is now under a template's name."""
         self.endpoint.stop()
+        self.templates[name] = self.clickhouse_tables()
         template = self.directory / "templates" / name
+        shutil.rmtree(template, ignore_errors=True)
         template.mkdir(parents=True)
         _copy(self._cluster, template / "postgres")
         for folder in _KEPT_FOLDERS:
             if (self.directory / folder).exists():
                 _copy(self.directory / folder, template / folder)
         self._start()
+
+    def holds(self, name: str) -> bool:
+        """Whether a template is there, and every ClickHouse table of it still is."""
+        there = {table.uuid for table in self.clickhouse_tables()}
+        return name in self.templates and {table.uuid for table in self.templates[name]} <= there
 
     def put_back(self, name: str) -> None:
         """Restore a template: SQL Server's files, objects, pods, and ClickHouse's tables by exact UUID and parts."""
@@ -120,7 +129,7 @@ class FaultLab:
             if (template / kept).exists():
                 _copy(template / kept, self.directory / folder)
         (self.directory / "objects").mkdir(exist_ok=True)
-        self._put_back_clickhouse()
+        self._put_back_clickhouse(self.templates[name])
         self._start()
         self.pods = {number: pod for number, pod in self.pods.items() if number == 1}
 
@@ -137,19 +146,21 @@ class FaultLab:
         fresh.start()
         self.endpoint = fresh
 
-    def _put_back_clickhouse(self) -> None:
+    def _put_back_clickhouse(self, wanted: tuple[Table, ...]) -> None:
+        """Give every table of the template its name again, by UUID, and drop all others."""
         execute, database = self.deployment.clickhouse.execute, self.deployment.clickhouse.database
-        for wanted in self.tables:
-            now = {table.uuid: table.name for table in self.clickhouse_tables()}
-            if wanted.uuid not in now:
-                raise NotRestoredError(f"the predecessor of {wanted.name} is gone")
-            if now[wanted.uuid] != wanted.name:
-                execute(f"EXCHANGE TABLES {database}.`{wanted.name}` AND {database}.`{now[wanted.uuid]}`")
-        kept = {table.name for table in self.tables}
-        for table in self.clickhouse_tables():
-            if table.name not in kept:
-                execute(f"DROP TABLE {database}.`{table.name}` SYNC")
-        if self.clickhouse_tables() != self.tables:
+        names = {table.uuid: table.name for table in wanted}
+        there = {table.uuid: table.name for table in self.clickhouse_tables()}
+        if not names.keys() <= there.keys():
+            raise NotRestoredError("a table of the template is gone")
+        moved = [uuid for uuid, name in there.items() if names.get(uuid, name) != name]
+        for uuid in moved:
+            execute(f"RENAME TABLE {database}.`{there[uuid]}` TO {database}.`moved_{uuid}`")
+        for uuid in there.keys() - names.keys():
+            execute(f"DROP TABLE {database}.`{there[uuid]}` SYNC")
+        for uuid in moved:
+            execute(f"RENAME TABLE {database}.`moved_{uuid}` TO {database}.`{names[uuid]}`")
+        if self.clickhouse_tables() != wanted:
             raise NotRestoredError("ClickHouse's tables are not the template's")
 
     # --- looking from outside -----------------------------------------------------------------------------------
@@ -158,37 +169,47 @@ class FaultLab:
         """Every table of the published database, by name."""
         return read_tables(self.deployment)
 
-    def sql(self, statement: str) -> list[tuple[Any, ...]]:
-        """Rows of a query over a connection of the checker's own."""
-        with closing(pyodbc.connect(self.profile.mssql_dsn, autocommit=True)) as connection:
-            return [tuple(row) for row in connection.execute(statement).fetchall()]
-
     def standing(self) -> Standing:
         """Both engines and the object store, past the product."""
-        snapshot = take_snapshot(self.deployment.engines())
-        uuids = {table.name: table.uuid for table in self.clickhouse_tables()}
-        control = _Control.read(self)
+        tables = {table.name: table for table in self.clickhouse_tables()}
+        names = {name: table.uuid for name, table in tables.items()}
+        with closing(pyodbc.connect(self.profile.mssql_dsn, autocommit=True)) as connection:
+            control = _Control.read(connection, self.plan_bundle_sha256)
         models = tuple(
             control.model(
                 mart.name,
-                sql=self._whose(mart.name, snapshot.sql[mart.name]),
-                clickhouse=self._whose(mart.name, snapshot.clickhouse[mart.name]),
-                uuids=uuids,
+                sql=self._whose("sql", mart.name, self._sql_digest(mart.name)),
+                clickhouse=self._whose("clickhouse", mart.name, tables.get(mart.name)),
+                uuids=names,
             )
             for mart in MARTS
         )
         return Standing(models, control.summary, _objects(self.directory / "objects"))
 
-    def _whose(self, name: str, rows: Multiset) -> str:
-        match rows == self.predecessor[name], rows == self.successor[name]:
-            case True, True:
-                return "both"
-            case True, False:
-                return "predecessor"
-            case False, True:
-                return "successor"
-            case _:
-                return "neither"
+    def _sql_digest(self, table: str) -> str:
+        """A digest of all rows of a target, read from the engine below the endpoint."""
+        with self.endpoint.cluster.connect() as connection:
+            found = connection.execute(
+                f"SELECT md5(string_agg(r::text, E'\n' ORDER BY r::text)) FROM {MART_SCHEMA}.{table} AS r"
+            ).fetchone()
+        return str(found)
+
+    def _whose(self, engine: str, name: str, content: object) -> str:
+        """Whose rows a table holds; a content (all rows' digest, or UUID and parts' hashes) is compared once."""
+        key = (engine, name, content)
+        if key not in self._seen:
+            snapshot = take_snapshot(self.deployment.engines())
+            rows = (snapshot.sql if engine == "sql" else snapshot.clickhouse)[name]
+            match rows == self.predecessor[name], rows == self.successor[name]:
+                case True, True:
+                    self._seen[key] = "both"
+                case True, False:
+                    self._seen[key] = "predecessor"
+                case False, True:
+                    self._seen[key] = "successor"
+                case _:
+                    self._seen[key] = "neither"
+        return self._seen[key]
 
 
 @contextmanager
@@ -211,7 +232,6 @@ def fault_lab(parent: Path, day: date, step: Callable[[str], AbstractContextMana
             deployment_id=deployment_id,
             plan_bundle_sha256=plan,
             endpoint=_adopt_endpoint(profile),
-            tables=read_tables(deployment),
             predecessor=before.sql,
             successor={
                 mart.name: successor_rows(mart, before.sql[mart.name], mart.rows(base, *scope), scope)
@@ -263,8 +283,6 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _objects(root: Path) -> tuple[tuple[str, str], ...]:
-    import hashlib  # noqa: PLC0415
-
     return tuple(
         sorted(
             (str(path.relative_to(root)), hashlib.sha256(path.read_bytes()).hexdigest())
@@ -288,14 +306,13 @@ class _Control:
     summary: str | None
 
     @classmethod
-    def read(cls, lab: FaultLab) -> _Control:
-        rows = lab.sql
-        bundle = json.loads(
-            rows(
-                f"SELECT plan_bundle FROM {CONTROL}.activations WHERE plan_bundle_sha256 = "
-                f"0x{lab.plan_bundle_sha256.removeprefix('sha256:')}"
-            )[0][0]
-        )
+    def read(cls, connection: pyodbc.Connection, plan_bundle_sha256: str) -> _Control:
+        def rows(statement: str) -> list[tuple[Any, ...]]:
+            return [tuple(row) for row in connection.execute(statement).fetchall()]
+
+        plan = plan_bundle_sha256.removeprefix("sha256:")
+        found = rows(f"SELECT plan_bundle FROM {CONTROL}.activations WHERE plan_bundle_sha256 = 0x{plan}")
+        bundle = json.loads(found[0][0])
         summaries = rows(f"SELECT summary_sha256 FROM {CONTROL}.summaries")
         return cls(
             journal=rows(

@@ -76,8 +76,8 @@ class MemoryWorld:
         """The plan of the activated day."""
         return self.example.bundle.digest
 
-    def begin(self) -> None:
-        """A fresh copy of the template."""
+    def begin(self, stage: str) -> None:  # noqa: ARG002 - the world's
+        """A fresh copy of the template, from the very beginning."""
         self.ports = copy.deepcopy(self.template)
 
     def services(self) -> Services:

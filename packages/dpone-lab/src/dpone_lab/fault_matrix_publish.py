@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 STAGES: Final = ("SEAL", "PREPARE", "COMMIT", "PUBLISH", "SUMMARISE")
 TORN: Final = frozenset({"create_scratch", "load_chunk", "build_shadow"})
-TEMPLATE: Final = "built"
+SEALING: Final = "SEAL"
+COMMITTING: Final = "COMMIT"
 ENGINES: Final = "engines"
 MEMORY_WORLDS: Final = {"memory": NORMAL_DAY, "memory-empty-day": EMPTY_DAY}
 LANDS_IN_RECOVERY: Final = 40
@@ -40,12 +42,15 @@ class _Silent:
         """Nobody listens."""
 
 
-class _UntilSealed:
-    """Progress that ends the process where the first seal begins."""
+@dataclass(frozen=True)
+class _Until:
+    """Progress that ends the process where a stage first begins."""
+
+    stage_name: str
 
     def stage(self, name: str, model_unique_id: str | None, state: str) -> None:  # noqa: ARG002 - the port's
-        """Raise at the first seal."""
-        if name == STAGES[0]:
+        """Raise at the stage."""
+        if name == self.stage_name:
             raise WorkerKilled
 
 
@@ -58,15 +63,18 @@ class PublishWorld:
 
     @classmethod
     def of(cls, lab: FaultLab) -> PublishWorld:
-        """Build the day once with the real dbt, and keep it as the template of every case."""
-        try:
+        """Build the day once with the real dbt, and keep the run where sealing begins."""
+        this = cls(lab)
+        this._keep(SEALING)
+        return this
+
+    def _keep(self, stage: str) -> None:
+        """Let the first try run until a stage begins, and keep the lab as it is then."""
+        with suppress(WorkerKilled):
             run_workflow(
-                lab.services(_UntilSealed()), lab.deployment_id, lab.plan_bundle_sha256, lab.worker(1)
+                self.lab.services(_Until(stage)), self.deployment_id, self.plan_bundle_sha256, self.worker(1)
             )
-        except WorkerKilled:
-            lab.keep(TEMPLATE)
-            return cls(lab)
-        raise AssertionError("a run without a seal")
+        self.lab.keep(stage)
 
     @property
     def deployment_id(self) -> str:
@@ -78,9 +86,13 @@ class PublishWorld:
         """The activated day."""
         return self.lab.plan_bundle_sha256
 
-    def begin(self) -> None:
-        """Back to where both models are built."""
-        self.lab.put_back(TEMPLATE)
+    def begin(self, stage: str) -> None:
+        """Back to where sealing begins, or for later stages to where committing does: scratch and all."""
+        early = stage in ("SEAL", "PREPARE")
+        if not early and not self.lab.holds(COMMITTING):
+            self.lab.put_back(SEALING)
+            self._keep(COMMITTING)
+        self.lab.put_back(SEALING if early else COMMITTING)
 
     def services(self) -> Services:
         """A worker's services."""
