@@ -20,6 +20,7 @@ from dpone_lab.composition import lab_services
 from dpone_lab.deployment import Deployment, deploy
 from dpone_lab.expected import MARTS
 from dpone_lab.fault_matrix_check import Entry, Heads, Model, Standing
+from dpone_lab.faults import WorkerKilled
 from dpone_lab.fixture import MART_SCHEMA, day_start
 from dpone_lab.independent_check import Multiset, read_base, successor_rows, take_snapshot
 from dpone_lab.platform import KILLED, PodRecord, PodRegistry
@@ -38,7 +39,20 @@ if TYPE_CHECKING:
 TASK_ID: Final = "semantic_refresh__dbt_build_test"
 OWNER_ID: Final = "dpone-lab/worker"
 CONTROL: Final = "dpone_control"
+IMAGES: Final = "dpone_images"
 _KEPT_FOLDERS: Final = ("objects", "pods", "attestations")
+
+
+@dataclass(frozen=True)
+class Until:
+    """Progress that ends the process where a stage first begins."""
+
+    stage_name: str
+
+    def stage(self, name: str, model_unique_id: str | None, state: str) -> None:  # noqa: ARG002 - the port's
+        """Raise at the stage."""
+        if name == self.stage_name:
+            raise WorkerKilled
 
 
 class NotRestoredError(Exception):
@@ -186,6 +200,11 @@ class FaultLab:
         )
         return Standing(models, control.summary, _objects(self.directory / "objects"))
 
+    def operations(self) -> dict[str, str]:
+        """The day's operations in hex, by table name."""
+        with closing(pyodbc.connect(self.profile.mssql_dsn, autocommit=True)) as connection:
+            return _operations(connection, self.plan_bundle_sha256)
+
     def _sql_digest(self, table: str) -> str:
         """A digest of all rows of a target, read from the engine below the endpoint."""
         with self.endpoint.cluster.connect() as connection:
@@ -291,6 +310,18 @@ def _objects(root: Path) -> tuple[tuple[str, str], ...]:
     )
 
 
+def _operations(connection: pyodbc.Connection, plan_bundle_sha256: str) -> dict[str, str]:
+    """The operations of an activated plan in hex, by table name."""
+    found = connection.execute(
+        f"SELECT plan_bundle FROM {CONTROL}.activations"
+        f" WHERE plan_bundle_sha256 = 0x{plan_bundle_sha256.removeprefix('sha256:')}"
+    ).fetchall()
+    return {
+        plan["model_unique_id"].rsplit(".", 1)[-1]: plan["operation_id"].removeprefix("sha256:")
+        for plan in json.loads(found[0][0])["operation_plans"]
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class _Control:
     """The control tables that the judge needs, as plain rows."""
@@ -310,9 +341,6 @@ class _Control:
         def rows(statement: str) -> list[tuple[Any, ...]]:
             return [tuple(row) for row in connection.execute(statement).fetchall()]
 
-        plan = plan_bundle_sha256.removeprefix("sha256:")
-        found = rows(f"SELECT plan_bundle FROM {CONTROL}.activations WHERE plan_bundle_sha256 = 0x{plan}")
-        bundle = json.loads(found[0][0])
         summaries = rows(f"SELECT summary_sha256 FROM {CONTROL}.summaries")
         return cls(
             journal=rows(
@@ -339,16 +367,13 @@ class _Control:
             },
             owners=rows(f"SELECT target_authority_id, model_unique_id, scope_family_id FROM {CONTROL}.target_owners"),
             receipts={row[0].hex() for row in rows(f"SELECT operation_id FROM {CONTROL}.build_receipts")},
-            plans={
-                plan["model_unique_id"]: plan["operation_id"].removeprefix("sha256:")
-                for plan in bundle["operation_plans"]
-            },
+            plans=_operations(connection, plan_bundle_sha256),
             summary=summaries[0][0].hex() if summaries else None,
         )
 
     def model(self, name: str, *, sql: str, clickhouse: str, uuids: dict[str, str]) -> Model:
-        authority, unique_id, family = next(row for row in self.owners if row[1].endswith(f".{name}"))
-        operation = self.plans[unique_id]
+        authority, _, family = next(row for row in self.owners if row[1].endswith(f".{name}"))
+        operation = self.plans[name]
         generation, target_uuid, owner = self.heads[authority]
         revision = self.scopes.get(family.hex(), (0,))[0]
         return Model(

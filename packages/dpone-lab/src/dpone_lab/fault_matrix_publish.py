@@ -10,7 +10,7 @@ from dpone.application.run import run_workflow
 from dpone_contracts.errors import DponeError
 from dpone_lab.demo import Timeline
 from dpone_lab.fault_matrix import Matrix, Wanted, cases_of, pairs
-from dpone_lab.fault_matrix_lab import fault_lab
+from dpone_lab.fault_matrix_lab import Until, fault_lab
 from dpone_lab.fault_matrix_memory import EMPTY_DAY, NORMAL_DAY, MemoryWorld
 from dpone_lab.faults import EFFECTS, Delivery, Transport, WorkerKilled
 
@@ -43,18 +43,6 @@ class _Silent:
 
 
 @dataclass(frozen=True)
-class _Until:
-    """Progress that ends the process where a stage first begins."""
-
-    stage_name: str
-
-    def stage(self, name: str, model_unique_id: str | None, state: str) -> None:  # noqa: ARG002 - the port's
-        """Raise at the stage."""
-        if name == self.stage_name:
-            raise WorkerKilled
-
-
-@dataclass(frozen=True)
 class PublishWorld:
     """The lab from the moment that both models were built; the first try's own process goes on from there."""
 
@@ -72,7 +60,7 @@ class PublishWorld:
         """Let the first try run until a stage begins, and keep the lab as it is then."""
         with suppress(WorkerKilled):
             run_workflow(
-                self.lab.services(_Until(stage)), self.deployment_id, self.plan_bundle_sha256, self.worker(1)
+                self.lab.services(Until(stage)), self.deployment_id, self.plan_bundle_sha256, self.worker(1)
             )
         self.lab.keep(stage)
 

@@ -8,7 +8,7 @@ import time
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
@@ -100,6 +100,13 @@ def _run(
 
 
 def _half(half: Only, parent: Path, wanted: Wanted, tell: Callable[[str], None]) -> list[Matrix]:
+    from dpone_lab.fault_matrix_build import play_build  # noqa: PLC0415 - after the cheap refusals
     from dpone_lab.fault_matrix_publish import play_publish  # noqa: PLC0415
 
-    return play_publish(parent / half.value, DAY, wanted, tell)
+    match half:
+        case Only.BUILD:
+            return play_build(parent / half.value, DAY, wanted, tell)
+        case Only.PUBLISH:
+            return play_publish(parent / half.value, DAY, wanted, tell)
+        case _:
+            assert_never(half)
