@@ -114,6 +114,10 @@ class FaultLab:
         record = PodRecord(worker.pod_uid, 1, worker.task_id, worker.try_number, at, KILLED, at)
         PodRegistry(self.deployment.settings.pods).write(record)
 
+    def stop(self) -> None:
+        """End the endpoint that serves now."""
+        self.endpoint.stop()
+
     # --- templates ----------------------------------------------------------------------------------------------
 
     def keep(self, name: str) -> None:
@@ -167,13 +171,13 @@ class FaultLab:
         there = {table.uuid: table.name for table in self.clickhouse_tables()}
         if not names.keys() <= there.keys():
             raise NotRestoredError("a table of the template is gone")
-        moved = [uuid for uuid, name in there.items() if names.get(uuid, name) != name]
-        for uuid in moved:
-            execute(f"RENAME TABLE {database}.`{there[uuid]}` TO {database}.`moved_{uuid}`")
-        for uuid in there.keys() - names.keys():
-            execute(f"DROP TABLE {database}.`{there[uuid]}` SYNC")
-        for uuid in moved:
-            execute(f"RENAME TABLE {database}.`moved_{uuid}` TO {database}.`{names[uuid]}`")
+        moved = [table for table, name in there.items() if names.get(table, name) != name]
+        for table in moved:
+            execute(f"RENAME TABLE {database}.`{there[table]}` TO {database}.`moved_{table}`")
+        for table in there.keys() - names.keys():
+            execute(f"DROP TABLE {database}.`{there[table]}` SYNC")
+        for table in moved:
+            execute(f"RENAME TABLE {database}.`moved_{table}` TO {database}.`{names[table]}`")
         if self.clickhouse_tables() != wanted:
             raise NotRestoredError("ClickHouse's tables are not the template's")
 
@@ -232,7 +236,9 @@ class FaultLab:
 
 
 @contextmanager
-def fault_lab(parent: Path, day: date, step: Callable[[str], AbstractContextManager[None]]) -> Iterator[FaultLab]:
+def fault_lab(
+    parent: Path, day: date, step: Callable[[str], AbstractContextManager[None]]
+) -> Iterator[FaultLab]:
     """Start a lab, deploy the sample, activate the day, and take the SQL Server endpoint into this process."""
     with ExitStack() as stack:
         with step("start the engines"):
@@ -257,7 +263,7 @@ def fault_lab(parent: Path, day: date, step: Callable[[str], AbstractContextMana
                 for mart in MARTS
             },
         )
-        stack.callback(lambda: lab.endpoint.stop())
+        stack.callback(lab.stop)
         yield lab
 
 
@@ -359,13 +365,17 @@ class _Control:
             },
             scopes={
                 row[0].hex(): row[1:]
-                for row in rows(f"SELECT scope_family_id, scope_revision, operation_id FROM {CONTROL}.scope_heads")
+                for row in rows(
+                    f"SELECT scope_family_id, scope_revision, operation_id FROM {CONTROL}.scope_heads"
+                )
             },
             checkpoints={
                 row[0].hex(): str(row[1])
                 for row in rows(f"SELECT scope_family_id, covered_until FROM {CONTROL}.checkpoints")
             },
-            owners=rows(f"SELECT target_authority_id, model_unique_id, scope_family_id FROM {CONTROL}.target_owners"),
+            owners=rows(
+                f"SELECT target_authority_id, model_unique_id, scope_family_id FROM {CONTROL}.target_owners"
+            ),
             receipts={row[0].hex() for row in rows(f"SELECT operation_id FROM {CONTROL}.build_receipts")},
             plans=_operations(connection, plan_bundle_sha256),
             summary=summaries[0][0].hex() if summaries else None,
@@ -389,8 +399,8 @@ class _Control:
                 for found, version, state, predecessor, attempt, schema in self.journal
                 if found.hex() == operation
             ),
-            heads=Heads(int(generation), target_uuid, owner.hex(), int(revision), self.checkpoints[family.hex()]),
-            tables=tuple(
-                sorted((table, found) for table, found in uuids.items() if operation[:16] in table)
+            heads=Heads(
+                int(generation), target_uuid, owner.hex(), int(revision), self.checkpoints[family.hex()]
             ),
+            tables=tuple(sorted((table, found) for table, found in uuids.items() if operation[:16] in table)),
         )

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, assert_never
 
+import psutil
+
 from dpone_lab.sqlserver.faults import Fault, FaultKind, FaultPlan, SessionFaults
 
 if TYPE_CHECKING:
@@ -18,14 +20,14 @@ if TYPE_CHECKING:
     from dpone_lab.sqlserver.session import Session
 
 _COMMIT: Final = re.compile(r"COMMIT TRANSACTION|COMMIT TRAN\b", re.IGNORECASE)
-_STRATEGY: Final = "dpone:op:"
-_WAIT_SECONDS: Final = 120
+_STRATEGY: Final = "[attempt_fates]"
+_WAIT_SECONDS: Final = 600
 
 
 class WireFault(StrEnum):
     """What happens at a message.
 
-    A zombie is a session whose client is gone and whose message takes effect late, or (`zombie_lost`) never.
+    A zombie is a session whose client was killed and whose message takes effect late, or (`zombie_lost`) never.
     """
 
     CUT_BEFORE = "cut_before"
@@ -123,7 +125,7 @@ class Wire(FaultPlan):
                 self.kill_server()
                 return before
             case WireFault.ZOMBIE | WireFault.ZOMBIE_LOST:
-                session.shared.sessions.end(session.session_id)
+                _kill(session.facts.host_process_id)
                 self._waiting.set()
                 self._released.wait(_WAIT_SECONDS)
                 # The client's end has asked the session to stop; this request was on its way already.
@@ -142,6 +144,13 @@ class Wire(FaultPlan):
         cluster = self._endpoint().cluster
         cluster.crash()
         cluster.restart()
+
+
+def _kill(client: int) -> None:
+    """SIGKILL dbt, which is a child of this process."""
+    process = psutil.Process(client)
+    assert process.ppid() == os.getpid(), "not a process of this matrix"
+    process.kill()
 
 
 class _DbtSession(SessionFaults):

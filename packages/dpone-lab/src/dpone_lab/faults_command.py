@@ -14,6 +14,7 @@ import typer
 
 from dpone.cli.errors import fail
 from dpone_contracts.errors import DponeError, ExitClass
+from dpone_lab.demo_command import leave_on_sigterm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +41,7 @@ def faults(
     output: Annotated[str, typer.Option("--format", help="text or json")] = "text",
 ) -> None:
     """Break every boundary of a refresh; exit 0 only when nothing is wrong and no boundary was left out."""
+    leave_on_sigterm()
     started = time.monotonic()
 
     def tell(text: str) -> None:
