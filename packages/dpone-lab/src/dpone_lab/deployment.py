@@ -172,6 +172,7 @@ def deploy(lab: LabProfile, day: date, step: Callable[[str], AbstractContextMana
             model_schema=MART_SCHEMA,
             embedded_clickhouse=any(process.name == "ClickHouse" for process in lab.processes),
         )
+        settings.make_artifact_key()
         config = settings.runtime().sql_server
         require(install(config, ControlNames()))
     with step("prove the sample project"):
