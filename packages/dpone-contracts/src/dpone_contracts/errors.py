@@ -127,9 +127,16 @@ DPONE_INTERNAL | CORRUPTION | A rule that the program itself guarantees does not
 DPONE_JOURNAL_CORRUPT | CORRUPTION | Stored journal entries do not follow the state graph | the entry named in the evidence | stop and call the platform's owner
 DPONE_JOURNAL_EDGE_REFUSED | REFUSED | The state graph has no such edge from the operation's present state with this receipt | the operation's journal | dpone refresh status
 DPONE_KEY_REFERENCE_UNRESOLVED | REFUSED | The encryption key that the seal policy refers to is absent or has the wrong size | the key reference (never the key) | dpone doctor
+DPONE_LAB_CANNOT_CONNECT | REFUSED | A database of the lab, or the one put in its place, refused the connection | the driver's text in the message, and the DPONE_MSSQL_DSN variable | dpone lab up --help
 DPONE_LAB_DAY_NOT_A_DAY | USAGE | The day is not a date of the form YYYY-MM-DD | the --day option | dpone lab demo --help
 DPONE_LAB_DAY_WITHOUT_EVENTS | REFUSED | The real data of the lab has no events on that day | the first and last day in the evidence | dpone lab demo
+DPONE_LAB_DIRECTORY_TAKEN | REFUSED | The lab's directory holds something already; nothing of it was touched | the directory in the message | dpone lab down
+DPONE_LAB_DRIVER_MISSING | REFUSED | The ODBC driver manager or a driver for SQL Server is not installed | the package in the message; `tooling/bootstrap.py env` installs it on Debian | dpone lab up
+DPONE_LAB_ENGINE_FAILED | REFUSED | An engine of the lab did not start; what had started was stopped again | the engine's last words in the message | dpone lab up
 DPONE_LAB_EVIDENCE_NOT_EMPTY | REFUSED | The folder for evidence must be new or empty: two runs' documents are two stories | the folder in the message | dpone lab demo --help
+DPONE_LAB_NOT_HERE | REFUSED | There is no lab in that directory; nothing was touched | the directory in the message | dpone lab up
+DPONE_LAB_NO_SPACE | REFUSED | The disk has no room for the lab; nothing was left on it | free space below the directory in the message | dpone lab up --directory DIR
+DPONE_LAB_PORT_TAKEN | REFUSED | Another process listens on the port that was asked for | the port in the message | dpone lab up
 DPONE_MSSQL_ALREADY_THERE | REFUSED | A row with this key is already there; nothing was written | the constraint named in the evidence | dpone refresh status
 DPONE_MSSQL_CREATE_ONLY | REFUSED | A create-only table was to be changed; the database refused | who sent the statement | stop and call the platform's owner
 DPONE_MSSQL_DDL_FROZEN | REFUSED | DDL on a covered object while a mutation runs; the database refused it | the running operation | dpone refresh status
