@@ -110,7 +110,7 @@ def test_an_engine_that_cannot_start_leaves_no_trace(
     def fail(*_arguments: object) -> str:
         raise profile.LabError("the lab's SQL Server endpoint did not start: broken")
 
-    monkeypatch.setattr(profile, "_start_mssql", fail)
+    monkeypatch.setattr(profile, "_spawn_mssql", fail)
     with pytest.raises(profile.LabError, match="did not start"):
         profile.up(directory)
     assert not directory.exists()

@@ -14,13 +14,15 @@ import pytest
 from dpone_contracts.build_receipt import ModelBuildReceipt
 from dpone_contracts.descriptors import ActivationReceipt
 from dpone_contracts.effects import Applied, Unknown
+from dpone_contracts.errors import DponeError
 from dpone_contracts.outcomes import BuildIdentity, ReceiptClaims, SqlOutcome, classify_sql
 from dpone_contracts.ports.scope_mutation import Fate, SessionEvidence
 from dpone_contracts.row_encoding import field_type, image_digest
 from dpone_mssql.connection import Session, SqlServerConfig, SqlServerError
 from dpone_mssql.gates import GATES
-from dpone_mssql.image_reader import MssqlImageReader
+from dpone_mssql.image_reader import MAX_VALUE_BYTES, MssqlImageReader
 from dpone_mssql.literals import local_name
+from dpone_mssql.names import target_relation
 from dpone_mssql.testing.refreshed import Refreshed, applied, refreshed
 
 if TYPE_CHECKING:
@@ -175,6 +177,35 @@ def test_keys_of_uniqueidentifier_and_long_text_reach_the_reference_digest(
     assert [(batch.first_row, batch.row_count) for batch in batches] == [(0, 3), (3, 1)]
     read = [row for batch in batches for row in batch.data.to_pylist()]
     assert [row["station"] for row in read] == sorted([*stations, str(UUID(int=9))])
+
+
+def test_a_value_longer_than_the_reader_admits_is_an_error_and_never_cut(
+    installer: SqlServerConfig, names: ControlNames, weather: ExampleModel
+) -> None:
+    found = refreshed(installer, names, (weather,))
+    for number, length in enumerate((MAX_VALUE_BYTES // 2, MAX_VALUE_BYTES // 2 + 1), 1):
+        found.sql(
+            f"INSERT INTO {found.table} ([day], [station], [note]) VALUES ('2026-08-08', "
+            f"'00000000-0000-0000-0000-00000000000{number}', REPLICATE(CAST(N'€' AS nvarchar(max)), {length}));"
+        )
+    reader, image = MssqlImageReader(found.config), target_relation(found.target)
+    with pytest.raises(DponeError) as refused:
+        [batch.row_count for batch in reader.batches(found.plan, found.target, image, 100)]
+    assert refused.value.code == "DPONE_ROW_VALUE_REFUSED"
+    found.sql(f"UPDATE {found.table} SET [note] = N'short' WHERE LEN([note]) > {MAX_VALUE_BYTES // 2};")
+    read = [row for b in reader.batches(found.plan, found.target, image, 100) for row in b.data.to_pylist()]
+    assert [row["note"] for row in read] == ["€" * (MAX_VALUE_BYTES // 2), "short"]
+
+
+def test_text_at_full_width_is_read_whole(flights: Refreshed) -> None:
+    widest = ["€" * 20, "\U0001f6eb" * 10, "z" * 20, " x ", ""]
+    flights.sql(f"UPDATE {flights.table} SET [tail_number] = NULL;")
+    for number, text in enumerate(widest):
+        flights.sql(f"INSERT INTO {flights.table} VALUES ('2026-08-09', 1, {number}, NULL, N'{text}', 0);")
+    reader, image = MssqlImageReader(flights.config), target_relation(flights.target)
+    batches = list(reader.batches(flights.plan, flights.target, image, 100))
+    read = [row["tail_number"] for batch in batches for row in batch.data.to_pylist()]
+    assert read[-len(widest) :] == widest
 
 
 def test_a_model_of_keys_alone_inserts_what_is_missing(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import secrets
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpone.composition.runtime import RuntimeSettings, build_services
+from dpone_contracts.scalars import instant
 from dpone_lab import lab_policies
 from dpone_lab.authority import LabAttestor, LabGuard
 from dpone_lab.platform import LabObserver, PodRegistry
@@ -49,6 +52,16 @@ class LabSettings:
         """Where the lab's platform keeps its pod records."""
         return Path(self.directory) / "pods"
 
+    @property
+    def artifact_key(self) -> Path:
+        """The file of the key that the lab's artifacts are encrypted with; it dies with the lab."""
+        return Path(self.directory) / "artifact.key"
+
+    def make_artifact_key(self) -> None:
+        """Write a fresh random key, readable by this account alone."""
+        self.artifact_key.touch(mode=0o600)
+        self.artifact_key.write_bytes(base64.b64encode(secrets.token_bytes(32)))
+
     def runtime(self) -> RuntimeSettings:
         """The product's settings under the lab's deadline and seal policies."""
         deadlines, seal = lab_policies.deadlines(), lab_policies.seal_policy()
@@ -57,6 +70,8 @@ class LabSettings:
             clickhouse_dsn=self.clickhouse_dsn,
             object_store=self.object_store,
             artifact_prefix=lab_policies.ARTIFACT_PREFIX,
+            artifact_key_reference=f"file:{self.artifact_key}",
+            retain_until=instant(lab_policies.RETAIN_UNTIL),
             project=Path(self.project),
             manifest=Path(self.manifest),
             work=Path(self.directory) / "work",

@@ -22,6 +22,7 @@ WORKFLOW: Final = "flight_events"
 PROFILE: Final = "mssql_to_clickhouse_mart"
 ARTIFACT_PREFIX: Final = "sealed"
 LOGIN_SECONDS: Final = 15
+RETAIN_UNTIL: Final = "2099-12-31T00:00:00Z"
 
 
 def deadlines() -> DeadlinePolicy:
@@ -59,7 +60,7 @@ def seal_policy() -> SealPolicy:
         compression_level=1,
         provider="local",
         provider_profile="local_create_only_versioned_v1",
-        encryption_policy_sha256=lab_digest("store-side encryption of the lab's directory"),
+        encryption_policy_sha256=lab_digest("AES-256-GCM with a key of the lab's directory"),
         max_artifact_bytes=4 * GIB,
         retention_policy_id="lab-one-day",
         retention_policy_sha256=lab_digest("retention of one day"),
@@ -148,7 +149,7 @@ def artifact_authority(model: str) -> ArtifactAuthority:
         provider_profile=policy.provider_profile,
         endpoint_authority_id="file://lab",
         bucket_or_container_authority_id="lab/objects",
-        kms_key_authority_id="none/lab",
+        kms_key_authority_id="lab/artifact.key",
         artifact_prefix=f"{ARTIFACT_PREFIX}/{WORKFLOW}/{model.rsplit('.', maxsplit=1)[-1]}",
         writer_scope=f"lab-writer/{model.rsplit('.', maxsplit=1)[-1]}",
         capability_evidence_sha256=lab_digest("create-only probe"),
@@ -158,5 +159,5 @@ def artifact_authority(model: str) -> ArtifactAuthority:
         retention_policy_sha256=policy.retention_policy_sha256,
         retention_days=policy.retention_days,
         retention_issued_at="2026-01-01T00:00:00Z",
-        retention_until="2099-12-31T00:00:00Z",
+        retention_until=RETAIN_UNTIL,
     )

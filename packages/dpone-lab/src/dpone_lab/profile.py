@@ -22,7 +22,7 @@ import psutil
 from dpone_lab.odbc import find_driver, open_connection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 DEFAULT_DIRECTORY = Path(".lab")
 MARKER_FILE = "DISPOSABLE"
@@ -100,8 +100,7 @@ def up(
         profile = _start(directory, started, mssql_port, clickhouse_port, driver)
         _write_private(directory / PROFILE_FILE, json.dumps(asdict(profile), indent=2) + "\n")
     except BaseException as fault:
-        for process in reversed(started):
-            _stop(process)
+        _stop(started)
         shutil.rmtree(directory, ignore_errors=True)
         if isinstance(fault, OSError) and fault.errno == errno.ENOSPC:
             raise LabError(f"no space left for the lab under {directory.name}") from fault
@@ -135,7 +134,7 @@ def down(directory: Path = DEFAULT_DIRECTORY) -> list[LabProcess]:
     _require_marker(directory)
     stopped: list[LabProcess] = []
     if (directory / PROFILE_FILE).exists():
-        stopped = [process for process in reversed(read_profile(directory).processes) if _stop(process)]
+        stopped = _stop(read_profile(directory).processes)
     shutil.rmtree(directory)
     return stopped
 
@@ -165,10 +164,15 @@ def _start(
         odbc_driver=find_driver(driver),
         processes=(),
     )
-    if not profile.mssql_dsn:
-        profile = replace(profile, mssql_dsn=_start_mssql(directory, started, mssql_port, profile))
-    if not profile.clickhouse_dsn:
-        profile = replace(profile, clickhouse_dsn=_start_clickhouse(directory, started, clickhouse_port))
+    # Both start at once: each waits for its disk and its imports.
+    mssql = None if profile.mssql_dsn else _spawn_mssql(directory, started, mssql_port)
+    clickhouse = None if profile.clickhouse_dsn else _spawn_clickhouse(directory, started, clickhouse_port)
+    if mssql is not None:
+        profile = replace(profile, mssql_dsn=_mssql_dsn(mssql, profile.odbc_driver))
+        mark_disposable(profile.mssql_dsn, profile.marker)
+    if clickhouse is not None:
+        address = f"{_LOOPBACK}:{clickhouse.ready()['port']}"
+        profile = replace(profile, clickhouse_dsn=f"http://lab:{clickhouse.password}@{address}/")
     if not profile.object_store:
         store = directory / "objects"
         store.mkdir()
@@ -176,20 +180,22 @@ def _start(
     return replace(profile, processes=tuple(started))
 
 
-def _start_mssql(directory: Path, started: list[LabProcess], port: int, profile: LabProfile) -> str:
-    folder, password = _engine_folder(directory, "mssql")
-    ready = _launch(
-        "SQL Server endpoint",
-        ["dpone_lab.sqlserver", "--data", str(folder / "data"), "--database", DATABASE, "--port", str(port)],
-        folder,
-        started,
+def _spawn_mssql(directory: Path, started: list[LabProcess], port: int) -> _Engine:
+    module = ["dpone_lab.sqlserver", "--database", DATABASE, "--port", str(port)]
+    return _spawn("SQL Server endpoint", module, directory / "mssql", started)
+
+
+def _spawn_clickhouse(directory: Path, started: list[LabProcess], port: int) -> _Engine:
+    module = ["dpone_lab.clickhouse", "--user", "lab", "--port", str(port)]
+    return _spawn("ClickHouse", module, directory / "clickhouse", started)
+
+
+def _mssql_dsn(engine: _Engine, driver: str) -> str:
+    port = engine.ready()["port"]
+    return (
+        f"DRIVER={{{driver}}};SERVER={_LOOPBACK},{port};PORT={port};DATABASE={DATABASE};UID=sa;"
+        f"PWD={{{engine.password}}};Encrypt=no;TrustServerCertificate=yes;TDS_Version=7.4"
     )
-    dsn = (
-        f"DRIVER={{{profile.odbc_driver}}};SERVER={_LOOPBACK},{ready['port']};PORT={ready['port']};"
-        f"DATABASE={DATABASE};UID=sa;PWD={{{password}}};Encrypt=no;TrustServerCertificate=yes;TDS_Version=7.4"
-    )
-    mark_disposable(dsn, profile.marker)
-    return dsn
 
 
 def mark_disposable(dsn: str, marker: str) -> None:
@@ -200,29 +206,35 @@ def mark_disposable(dsn: str, marker: str) -> None:
         )
 
 
-def _start_clickhouse(directory: Path, started: list[LabProcess], port: int) -> str:
-    folder, password = _engine_folder(directory, "clickhouse")
-    ready = _launch(
-        "ClickHouse",
-        ["dpone_lab.clickhouse", "--data", str(folder / "data"), "--port", str(port), "--user", "lab"],
-        folder,
-        started,
-    )
-    return f"http://lab:{password}@{_LOOPBACK}:{ready['port']}/"
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    """A process that is coming up: it prints one JSON line when it is ready."""
+
+    name: str
+    password: str
+    log: Path
+    child: subprocess.Popen[bytes]
+
+    def ready(self) -> dict[str, Any]:
+        """Wait for the ready line and return it; :class:`LabError` with the process's own words when none comes."""
+        output = self.child.stdout
+        readable, _, _ = select.select([output], [], [], _READY_SECONDS)
+        line = output.readline() if output is not None and readable else b""
+        if not line:
+            self.child.kill()
+            self.child.wait()
+            raise LabError(f"the lab's {self.name} did not start: {_last_line(self.log)}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
 
 
-def _engine_folder(directory: Path, name: str) -> tuple[Path, str]:
-    folder = directory / name
+def _spawn(name: str, module: list[str], folder: Path, started: list[LabProcess]) -> _Engine:
+    """Start a process over a folder of its own, and note it in ``started`` as soon as it exists."""
     folder.mkdir()
-    password = secrets.token_urlsafe(24)
+    password, log = secrets.token_urlsafe(24), folder / "log"
     _write_private(folder / "password", password)
-    return folder, password
-
-
-def _launch(name: str, module: list[str], folder: Path, started: list[LabProcess]) -> dict[str, Any]:
-    """Start a process, wait for its ready line, and note it in ``started`` as soon as it exists."""
-    command = [sys.executable, "-m", *module, "--password-file", str(folder / "password")]
-    log = folder / "log"
+    command = [sys.executable, "-m", *module, "--data", str(folder / "data")]
+    command += ["--password-file", str(folder / "password")]
     with log.open("wb") as errors:
         # A session of its own: a signal to the caller's group must not reach the engine.
         child = subprocess.Popen(
@@ -232,14 +244,7 @@ def _launch(name: str, module: list[str], folder: Path, started: list[LabProcess
         started.append(LabProcess(name, child.pid, psutil.Process(child.pid).create_time()))
     except psutil.NoSuchProcess:
         raise LabError(f"the lab's {name} did not start: {_last_line(log)}") from None
-    readable, _, _ = select.select([child.stdout], [], [], _READY_SECONDS)
-    line = child.stdout.readline() if child.stdout is not None and readable else b""
-    if not line:
-        child.kill()
-        child.wait()
-        raise LabError(f"the lab's {name} did not start: {_last_line(log)}")
-    ready: dict[str, Any] = json.loads(line)
-    return ready
+    return _Engine(name, password, log, child)
 
 
 def _last_line(log: Path) -> str:
@@ -283,25 +288,26 @@ def _require_free_port(port: int) -> None:
                 raise LabError(f"port {port} is taken: free it or choose another") from fault
 
 
-def _stop(process: LabProcess) -> bool:
-    """End a process if it is still the one that was started; tell whether it was."""
+def _stop(processes: Iterable[LabProcess]) -> list[LabProcess]:
+    """End those processes that are still the ones that were started, all at once; return them."""
+    found = {process: running for process in processes if (running := _running(process)) is not None}
+    for running in found.values():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            running.terminate()
+    _, stubborn = psutil.wait_procs(list(found.values()), timeout=_STOP_SECONDS)
+    for running in stubborn:
+        running.kill()
+    psutil.wait_procs(stubborn, timeout=_STOP_SECONDS)
+    return list(found)
+
+
+def _running(process: LabProcess) -> psutil.Process | None:
     try:
         found = psutil.Process(process.pid)
-        if found.create_time() != process.started or found.status() == psutil.STATUS_ZOMBIE:
-            return False
-        _end(found)
+        same = found.create_time() == process.started and found.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
-        return False
-    return True
-
-
-def _end(process: psutil.Process) -> None:
-    process.terminate()
-    try:
-        process.wait(_STOP_SECONDS)
-    except psutil.TimeoutExpired:
-        process.kill()
-        process.wait(_STOP_SECONDS)
+        return None
+    return found if same else None
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -32,6 +32,7 @@ def seal(services: Services, run: Run, operation: Operation) -> SealedArtifactMa
     manifest = stored(services, operation.plan.operation_id, SealedArtifactManifest)
     if manifest is not None:
         return manifest
+    services.artifacts.probe()
     receipt = stored(services, operation.plan.operation_id, ModelBuildReceipt)
     if receipt is None:
         raise DponeError("DPONE_SEAL_NOT_AUTHORISED", f"{operation.model}: no build receipt is stored")

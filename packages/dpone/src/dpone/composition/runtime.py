@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpone.application.services import Services
 from dpone.composition.clock import SystemClock
 
 if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
     from dpone_contracts.policies import SealPolicy
     from dpone_contracts.ports.attempt_observer import AttemptObserver
     from dpone_contracts.ports.attestor import Attestor
@@ -24,7 +26,8 @@ class RuntimeSettings:
     """How a worker reaches its engines; limits come from the deadline policy, in seconds unless named otherwise.
 
     `mssql_dsn` is an ODBC connection string and `clickhouse_dsn` an HTTP URL, both with credentials and never shown;
-    `object_store` a `file:` URL; `project` the author's dbt project, `manifest` that of its compile, `work` a private
+    `object_store` an object store's URL, whose artifacts are encrypted with the key under `artifact_key_reference`
+    (`env:NAME`, `file:/path`) and kept until `retain_until`; `project` the author's dbt project, `manifest` that of its compile, `work` a private
     directory.
     """
 
@@ -32,6 +35,8 @@ class RuntimeSettings:
     clickhouse_dsn: str = field(repr=False)
     object_store: str
     artifact_prefix: str
+    artifact_key_reference: str
+    retain_until: datetime
     project: Path
     manifest: Path
     work: Path
@@ -98,9 +103,7 @@ def build_services(
     from dpone_mssql.image_reader import MssqlImageReader  # noqa: PLC0415
     from dpone_mssql.scope_mutation import MssqlScopeMutation  # noqa: PLC0415
     from dpone_mssql.state import MssqlRefreshState  # noqa: PLC0415
-    from dpone_seal.create_only import CreateOnlyStore  # noqa: PLC0415
-    from dpone_seal.encryption import StoreEncrypted  # noqa: PLC0415
-    from dpone_seal.local_objects import LocalObjects  # noqa: PLC0415
+    from dpone_seal.open_store import StoreSettings, open_store  # noqa: PLC0415
     from dpone_seal.parquet_chunks import ParquetChunkEncoder  # noqa: PLC0415
 
     config, names = settings.sql_server, ControlNames()
@@ -109,7 +112,16 @@ def build_services(
         connect_timeout=settings.login_timeout_seconds,
         statement_timeout=settings.statement_timeout_seconds,
     )
-    store = LocalObjects(Path(settings.object_store.removeprefix("file://")))
+    store = StoreSettings(
+        url=settings.object_store,
+        key_reference=settings.artifact_key_reference,
+        server_side_encryption=None,
+        kms_key_id=None,
+        retain_until=settings.retain_until,
+        object_lock=False,
+        connect_timeout_seconds=settings.login_timeout_seconds,
+        read_timeout_seconds=settings.statement_timeout_seconds,
+    )
     return Services(
         clock=SystemClock(),
         guard=guard,
@@ -120,7 +132,7 @@ def build_services(
         build=_model_build(settings),
         images=MssqlImageReader(config),
         encoder=ParquetChunkEncoder.of(settings.seal_policy),
-        artifacts=CreateOnlyStore(store, settings.artifact_prefix, StoreEncrypted()),
+        artifacts=open_store(store, settings.artifact_prefix),
         publisher=ClickHousePublisher(
             Connection(endpoint),
             disk_reserve_bytes=settings.disk_reserve_bytes,
