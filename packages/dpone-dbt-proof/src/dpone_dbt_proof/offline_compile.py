@@ -41,6 +41,9 @@ COMPILE_ARGUMENTS: Final = (
 """dbt's offline compile: introspection fails instead of connecting."""
 
 _BAD_MODEL: Final = re.compile(r"in (?:model|test|macro|snapshot|analysis) (\S+) \(([^)\s]+\.sql)\)")
+_MISSING: Final = re.compile(
+    r"Model '[^']*\.([^'.]+)' \(([^)\s]+\.sql)\) depends on a (?:node|source) named '([^']+)'[^\n]*"
+)
 _LINE: Final = re.compile(r"\bline (\d+)\b")
 _CLOCK: Final = re.compile(r"^\d{2}:\d{2}:\d{2}\s*", re.MULTILINE)
 _MOST_BAD_MODELS: Final = 50
@@ -70,6 +73,8 @@ class BadModel:
     line: int | None
     column: int | None
     message: str
+    missing: str | None = None
+    """The model or source that it names and that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +197,7 @@ def _compile_around(
             excluded |= {selector(node), *_refused_while_compiling(manifest)}
         else:
             text = _set_aside(project, source.name, found, said)
-            bad.append(replace(found, column=tag_column(text, found.line) if found.line else None))
+            bad.append(_placed(found, text))
 
 
 def _manifest(path: Path) -> Manifest | None:
@@ -217,6 +222,17 @@ def _refused_while_compiling(manifest: Manifest) -> Iterator[str]:
             yield selector(node)
 
 
+def _placed(found: BadModel, text: str) -> BadModel:
+    """Find the place in the model's text: the broken tag, or the name that does not exist."""
+    if found.line is not None:
+        return replace(found, column=tag_column(text, found.line))
+    name = re.search(rf"['\"]{re.escape((found.missing or '').rpartition('.')[2])}['\"]", text)
+    if found.missing is None or name is None:
+        return found
+    start = name.start()
+    return replace(found, line=text.count("\n", 0, start) + 1, column=start - text.rfind("\n", 0, start))
+
+
 def _set_aside(project: Path, package: str, found: BadModel, said: str) -> str:
     """Remove the model's file from the copy and return its text."""
     for folder in (project, project / "dbt_packages" / package):
@@ -229,6 +245,10 @@ def _set_aside(project: Path, package: str, found: BadModel, said: str) -> str:
 
 
 def _bad_model(said: str) -> BadModel | None:
+    missing = _MISSING.search(said)
+    if missing is not None:
+        message = missing[0].partition(") ")[2]
+        return BadModel(missing[1], missing[2], None, None, " ".join(message.split()), missing[3])
     found = _BAD_MODEL.search(said)
     if found is None:
         return None
