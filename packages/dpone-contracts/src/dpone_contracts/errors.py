@@ -59,6 +59,7 @@ DPONE_ATTEMPT_NOT_TERMINATED | UNVERIFIED | Nothing trusted proves that the earl
 DPONE_BASELINE_NOT_CONFORMANT | REFUSED | The relation cannot be adopted: a key stands more than once, or the table has no identity | the relation named in the message | dpone refresh status
 DPONE_BUDGET_EXCEEDED | REFUSED | A resource budget of the policy doesn't hold before the next side effect | the figure and the limit in the message | dpone refresh status
 DPONE_BUILD_NOT_COMMITTED | REFUSED | The model's mutation did not commit; nothing of it is left | dbt's log and the gate that stopped it | dpone refresh recover plan
+DPONE_BUILD_SELECTION | REFUSED | dbt would run something beside the requested models and their tests; it was not started | the resources named, against the proven selection | dpone refresh compile
 DPONE_BUILD_TEST_GATE_FAILED | REFUSED | Every model committed, the workflow's tests did not all pass; nothing is sealed | dbt's log named in the evidence | dpone refresh recover plan
 DPONE_CANCELLATION_TOO_LATE | REFUSED | A commit has begun; it must be reconciled to its end before anything else | the operation's journal | dpone refresh recover plan
 DPONE_CLEANUP_REQUIRED | REFUSED | A failed operation of this target has not been cleaned up and acknowledged | the failed operation in the evidence | dpone refresh cleanup plan
@@ -98,6 +99,7 @@ DPONE_CLICKHOUSE_UNREADABLE | UNVERIFIED | ClickHouse refused a read that the de
 DPONE_CLICKHOUSE_WINDOW_VIEW | REFUSED | A window view writes to the target or reads it | the view named | dpone refresh status
 DPONE_CLICKHOUSE_WRITER_ACTIVE | REFUSED | A statement that may write the target is running | the query named, in system.processes | dpone refresh status
 DPONE_COMMIT_NOT_PREPARED | REFUSED | A model is not sealed and prepared; none commits before all are | the operation's journal and prepared receipt | dpone refresh status
+DPONE_COMPILE_FAILED | UNVERIFIED | dbt can't read the project as a whole without a connection, so nothing of it is proven | dbt's own message | dpone refresh compile
 DPONE_CONTINUATION_MISMATCH | REFUSED | A continuation or termination receipt speaks of another attempt than the stored one | the attempt in the evidence | dpone refresh recover plan
 DPONE_CONTINUATION_NOT_COMMITTED | REFUSED | The earlier attempt's mutation did not commit, so the same operation cannot go on | the operation's outcome; plan a replacement | dpone refresh recover plan
 DPONE_CONTINUATION_TOO_LARGE | REFUSED | The scope is larger than a continuation may compare | the figures in the evidence | dpone refresh recover plan
@@ -107,6 +109,7 @@ DPONE_CONTROL_SCHEMA_VERSION | REFUSED | The control schema is of an older or ne
 DPONE_CORRUPTION_MIXED_PUBLICATION | CORRUPTION | Heads, checkpoint and journal stand partly before and partly after one state publication | the rows named in the evidence | stop and call the platform's owner
 DPONE_CORRUPTION_UUID_MAP | CORRUPTION | The names of target and shadow stand for neither the predecessor nor the successor map | the UUIDs in the evidence, system.tables and query_log | stop and call the platform's owner
 DPONE_DATABASE_DIFFERS | REFUSED | Connection, target and control state are not in one database, or in other schemas than planned | the names in the message | dpone doctor
+DPONE_DBT_PROJECT_UNFIT | USAGE | The dbt project can't be put under the platform's root | the file or setting in the message; `dbt deps` installs packages | dpone refresh compile
 DPONE_DDL_EPOCH_MOVED | REFUSED | The target or an object that its model reads was changed since it was certified | DDL on the covered objects | dpone refresh status
 DPONE_DEPLOYMENT_CONFLICT | REFUSED | The deployment belongs to another release or store | the deployment and release in the evidence | dpone refresh status
 DPONE_DOCUMENT_COMMIT_UNKNOWN | UNKNOWN | The commit of a document was sent and its answer was lost | the document under its digest; the same bytes may be sent again | dpone refresh status

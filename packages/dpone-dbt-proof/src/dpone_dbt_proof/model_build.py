@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
+from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.model_build import BuildExit
 from dpone_dbt_proof.dbt_process import run_dbt
 from dpone_dbt_proof.platform_project import materialise
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
     from dpone_dbt_proof.selection import Selection
 
 
-class BuildSelectionError(Exception):
+class BuildSelectionError(DponeError):
     """dbt would run something beside the requested models and their tests."""
+
+    def __init__(self, observed: str) -> None:
+        super().__init__("DPONE_BUILD_SELECTION", observed)
 
 
 class DbtModelBuild:

@@ -52,7 +52,8 @@ class Verdicts:
 
 
 def _parse_reason(bad: BadModel) -> Reason:
-    return Reason(Code.JINJA_SYNTAX, bad.message, bad.path, bad.line)
+    code = Code.JINJA_SYNTAX if bad.missing is None else Code.COMPILE_FAILED
+    return Reason(code, bad.message, bad.path, bad.line, bad.column)
 
 
 def as_json(verdicts: Verdicts, schema: str, lost: Sequence[LostProof] | None = None) -> str:
