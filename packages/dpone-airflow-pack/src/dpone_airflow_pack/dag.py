@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 from dpone_airflow_pack.worker import StagesFactory, TaskWork
 from dpone_contracts.errors import DponeError
@@ -22,22 +21,29 @@ def build_dag(found: CurrentProjection, factory: StagesFactory) -> DAG:
     `factory` makes the stages on the worker; it is not called here. No task is retried by Airflow: what a failed
     task left is for evidence to say.
     """
-    from airflow.sdk import DAG  # noqa: PLC0415 - importing the pack must not import Airflow
+    # Importing the pack must not import Airflow.
+    import pendulum  # noqa: PLC0415
+    from airflow.sdk import DAG, CronTriggerTimetable  # noqa: PLC0415
 
     from dpone_airflow_pack.operators import SemanticRefreshOperator  # noqa: PLC0415
 
     projection = found.projection
     policy, tasks = projection.topology.dag_policy, projection.task_projection
     outlets = _outlets(projection)
-    zone = ZoneInfo(policy.timezone)
+    zone = pendulum.timezone(policy.timezone)
+    # Given a text, Airflow chooses the timetable's kind by its own configuration.
+    schedule = None if policy.schedule is None else CronTriggerTimetable(policy.schedule, timezone=zone)
     dag = DAG(
         dag_id=projection.topology.dag_id,
-        schedule=policy.schedule,
+        schedule=schedule,
         start_date=datetime.combine(date.fromisoformat(policy.start_date), time(), zone),
         catchup=policy.catchup,
         max_active_runs=policy.max_active_runs,
         max_active_tasks=policy.max_active_tasks,
         tags=list(policy.tags),
+        # Airflow's configuration has defaults for both; a run keeps the projection that it began with.
+        max_consecutive_failed_dag_runs=0,
+        disable_bundle_versioning=False,
     )
     every = (tasks.dbt_task, *tasks.prepare_tasks, *tasks.commit_tasks, tasks.summary_task)
     made = {

@@ -23,7 +23,6 @@ class SemanticRefreshOperator(BaseOperator):  # type: ignore[misc]  # Airflow is
     """
 
     template_fields = ()
-    ui_color = "#e8f1fa"
 
     def __init__(
         self, *, work: TaskWork, dag_projection_sha256: str, operation_id: str | None, **airflow: Any
