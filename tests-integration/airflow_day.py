@@ -41,8 +41,8 @@ EXAMPLE = example_bundle(
     ],
     database="memory",
 )
-OLD: list[Row] = [(dt.datetime(2026, 8, 8, 1), 1)]
-NEW: list[Row] = [(dt.datetime(2026, 8, 8, 2), 2)]
+OLD: list[Row] = [(dt.datetime(2026, 8, 8, 1), 1)]  # noqa: DTZ001 - datetime2 has no zone
+NEW: list[Row] = [(dt.datetime(2026, 8, 8, 2), 2)]  # noqa: DTZ001
 WORLD: list[MemoryPorts] = []
 
 

@@ -8,15 +8,12 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from dpone_airflow_pack.index import write_index
 from dpone_contracts.projection import DagProjection
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("airflow")]
 
@@ -62,7 +59,7 @@ class Folder:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     path = tmp_path_factory.mktemp("airflow")
     projection = DagProjection.from_bytes(PUBLISHED.read_bytes())
     index_file = write_index(path / "index", [projection])
@@ -77,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
         "from dpone.airflow import load_dags\n\n"
         f'globals().update(load_dags("{spoiled}", services="no_such_module:services"))\n'
     )
-    yield Folder(path, index_file)
+    return Folder(path, index_file)
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import copy
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +17,20 @@ from dpone_contracts.projection import DagProjection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+VECTORS = Path(__file__).parents[2] / "dpone-contracts" / "tests" / "vectors" / "published-0.74" / "valid"
+
+
+@pytest.fixture(scope="module")
+def plain_projection() -> dict[str, Any]:
+    """The published projection of a normal day."""
+    found: dict[str, Any] = json.loads((VECTORS / "v2-dag-projection.normal.json").read_bytes())
+    return found
+
+
+@pytest.fixture(scope="module")
+def projection(plain_projection: dict[str, Any]) -> DagProjection:
+    return DagProjection.from_plain(plain_projection)
 
 
 def listed_file(index_file: Path) -> Path:
