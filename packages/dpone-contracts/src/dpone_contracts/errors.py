@@ -182,6 +182,7 @@ DPONE_PROOF_INCOMPLETE | REFUSED | A model or workflow is not proven, so it cann
 DPONE_PUBLICATION_NOT_READY | REFUSED | The operation's journal is not where a publication starts | the operation's journal | dpone refresh status
 DPONE_PUBLICATION_ROWS_MOVED | REFUSED | Heads, checkpoint or journal are not what the publication starts from | the rows named in the evidence | dpone refresh recover plan
 DPONE_RELEASE_SKEW | REFUSED | The installed members of dpone are not all there in one version | the versions in the evidence; install dpone[semantic-refresh-airflow] of one release | dpone doctor
+DPONE_REPLACEMENT_UNSUPPORTED | REFUSED | This release admits no failed-precommit replacement: it restores no before image | the failed workflow's summary | dpone refresh status
 DPONE_ROW_BATCH_UNEXPECTED | REFUSED | An image's batch lacks a column, has another type, or is not in row order | the column named in the evidence | dpone refresh status
 DPONE_ROW_VALUE_REFUSED | REFUSED | A value is outside its column's type or cannot be carried exactly | the column and the rule, in SQL Server | dpone refresh status
 DPONE_SCOPE_DIVERGED | REFUSED | The SQL Server scope is no longer what the committed mutation left; somebody wrote to it | writers of the target since the receipt | dpone refresh recover plan

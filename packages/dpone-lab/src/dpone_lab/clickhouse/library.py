@@ -20,8 +20,8 @@ class LibraryUnavailableError(Exception):
 
 
 def default_cache() -> Path:
-    """Return the cache directory of a checkout's lab, `.lab/clickhouse` under the working directory."""
-    return Path.cwd() / ".lab" / "clickhouse"
+    """Return the cache directory of a checkout's lab, `.cache/clickhouse` under the working directory."""
+    return Path.cwd() / ".cache" / "clickhouse"
 
 
 def find(cache: Path | None = None) -> Path:

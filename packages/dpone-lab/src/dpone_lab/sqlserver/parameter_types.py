@@ -64,7 +64,7 @@ def suggest_types(text: str, declarations: str, catalog: Catalog) -> list[tuple[
     return [(spelled[name], sql_type) for name, sql_type in answer.items()]
 
 
-def _meetings(statement: object, catalog: Catalog) -> Iterator[tuple[str, SqlType]]:  # noqa: C901 - one case a node
+def _meetings(statement: object, catalog: Catalog) -> Iterator[tuple[str, SqlType]]:
     """Yield each parameter with the type of what it is compared with, assigned to or cast to."""
     relations = list(_relations(statement, catalog))
     for node in walk(statement):

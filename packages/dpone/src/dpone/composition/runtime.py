@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpone.application.services import Services
@@ -11,6 +10,7 @@ from dpone.composition.clock import SystemClock
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
 
     from dpone_contracts.policies import SealPolicy
     from dpone_contracts.ports.attempt_observer import AttemptObserver

@@ -180,7 +180,9 @@ def _drop_trigger_needs(node: DropObjects, catalog: Catalog) -> Iterator[Need]:
     for name in node.names:
         schema = catalog.schema(name.schema or catalog.default_schema)
         if schema is not None:
-            message = f"Cannot drop the trigger '{name}', because it does not exist or you do not have permission."
+            message = (
+                f"Cannot drop the trigger '{name}', because it does not exist or you do not have permission."
+            )
             yield Need("ALTER", Securable(SCHEMA, schema), SqlServerError(Number.DROP_MISSING, message))
 
 

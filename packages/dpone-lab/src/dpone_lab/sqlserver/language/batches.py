@@ -144,7 +144,7 @@ class BatchParser(DefinitionStatementParser):
         node = parse()
         return Located(node, line, self.source(start, self.position))
 
-    def _statement(self) -> Statement:  # noqa: C901 - one case a statement
+    def _statement(self) -> Statement:
         word = self.current.upper
         match word:
             case "SELECT" | "WITH" | "(" | "INSERT" | "UPDATE" | "DELETE":

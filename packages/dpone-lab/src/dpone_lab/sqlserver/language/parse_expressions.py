@@ -160,7 +160,7 @@ class ExpressionParser(CallParser):
             raise unsupported("AT TIME ZONE")
         return operand
 
-    def _primary(self) -> Expression | Condition:  # noqa: C901 - one case a kind of token
+    def _primary(self) -> Expression | Condition:
         token = self.current
         match token.kind:
             case TokenKind.STRING:

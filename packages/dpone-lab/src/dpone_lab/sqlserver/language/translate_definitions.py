@@ -60,7 +60,7 @@ TranslatedDefinition = (
 class DefinitionTranslator(TableTranslator):
     """Translates one definition; several PostgreSQL statements come as a prelude and a last one."""
 
-    def translate(self, node: TranslatedDefinition) -> Translation:  # noqa: C901 - one case a definition
+    def translate(self, node: TranslatedDefinition) -> Translation:
         """Return the plan of a definition."""
         match node:
             case CreateTable():

@@ -96,7 +96,7 @@ class ExpressionTranslator:
             return Value(replacement, translated.type, is_identity=translated.is_identity)
         return translated
 
-    def _value(self, node: Expression) -> Value:  # noqa: C901 - one case a node
+    def _value(self, node: Expression) -> Value:
         match node:
             case Literal():
                 return _constant(node)

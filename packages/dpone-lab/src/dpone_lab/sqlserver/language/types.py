@@ -193,7 +193,7 @@ DEFAULT_LENGTH_IN_DDL = 1
 DEFAULT_LENGTH_IN_CAST = 30
 
 
-def make_type(  # noqa: C901 - one case a family of types
+def make_type(
     name: str, arguments: tuple[str, ...] = (), *, default_length: int = DEFAULT_LENGTH_IN_DDL
 ) -> SqlType:
     """Return the type that a spelling names.
