@@ -74,6 +74,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
         "from dpone.airflow import load_dags\n\n"
         f'globals().update(load_dags("{spoiled}", services="no_such_module:services"))\n'
     )
+    (path / "dags" / "talkative.py").write_text(
+        '"""An airflow dag file."""\n\nimport socket\n\nsocket.gethostbyname("localhost")\n'
+    )
     return Folder(path, index_file)
 
 
@@ -100,10 +103,16 @@ def test_parsing_again_gives_the_same_bytes(folder: Folder, parsed: bytes) -> No
     )
 
 
+def test_parsing_reaches_for_no_socket_database_or_process(parsed: bytes) -> None:
+    report = json.loads(parsed)
+    assert report["forbidden"] == ["socket.gethostbyname"]  # that of the file that does it on purpose
+    assert [Path(dag["dag"]["fileloc"]).name for dag in report["dags"].values()] == ["pricing.py"]
+
+
 def test_a_file_over_a_spoiled_index_is_an_import_error_and_no_dag(parsed: bytes) -> None:
-    ((file, error),) = json.loads(parsed)["errors"].items()
-    assert Path(file).name == "spoiled.py"
-    assert "DPONE_DEPLOYMENT_INDEX_REFUSED" in error
+    errors = {Path(file).name: error for file, error in json.loads(parsed)["errors"].items()}
+    assert errors.keys() == {"spoiled.py", "talkative.py"}
+    assert "DPONE_DEPLOYMENT_INDEX_REFUSED" in errors["spoiled.py"]
 
 
 def test_the_tasks_are_one_build_parallel_prepares_sequential_commits_one_summary(

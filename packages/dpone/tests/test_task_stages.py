@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dpone.application.admission import load_run
+from dpone.application.prepare import mark_prepared
 from dpone.application.services import Services
 from dpone.application.tasks import TaskStages
 from dpone.composition.guard import ProductionGuard
@@ -102,6 +104,22 @@ def test_a_second_pod_of_the_same_try_is_refused(day: Day) -> None:
     second = replace(WORKER, pod_uid="6f1c8a52-8a36-4b0e-9f59-0d1a4c1b2a02")
     with pytest.raises(DponeError, match="DPONE_ATTEMPT_NOT_TERMINATED"):
         day.stages().build(day.deployment, (day.plan,), second)
+
+
+def test_a_pod_that_wakes_after_the_takeover_moves_nothing(day: Day) -> None:
+    plans = (day.plan,)
+    day.stages().build(day.deployment, plans, WORKER)
+    held = load_run(day.services, day.deployment, day.plan, WORKER.dag_run_id)
+    day.ports.observer.pods.add(WORKER.pod_uid)
+    successor = replace(WORKER, try_number=2, pod_uid="6f1c8a52-8a36-4b0e-9f59-0d1a4c1b2a02")
+    day.stages().build(day.deployment, plans, successor)
+    for model in (ARRIVALS, DEPARTURES):
+        day.stages().prepare(day.deployment, plans, model, successor)
+    with pytest.raises(DponeError, match="DPONE_FENCE_LOST"):
+        mark_prepared(day.services, held)
+    with pytest.raises(DponeError, match="DPONE_ATTEMPT_NOT_TERMINATED"):
+        day.stages().build(day.deployment, plans, WORKER)
+    assert day.states() == [OperationState.PREPARING] * 2
 
 
 def test_nothing_goes_before_admission(day: Day) -> None:
