@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpone.application.services import Services
-from dpone_airflow_pack.index import write_index
+from dpone_airflow_pack.index import dag_file_text, write_index
 from dpone_contracts.errors import DponeError
 from dpone_contracts.projection import DagProjection
 from dpone_contracts.template_pack import ExecutionPack, SelectionLock, Topology
@@ -127,10 +127,8 @@ def main(index_folder: str, dags_folder: str, output: str) -> None:
     from airflow.utils.db import initdb
 
     index_file = write_index(Path(index_folder), [projection_of(EXAMPLE.bundle)])
-    Path(dags_folder, "example.py").write_text(
-        "from dpone.airflow import load_dags\n\n"
-        f'globals().update(load_dags("{index_file}", services="__main__:services"))\n'
-    )
+    text = dag_file_text(index_file, Path(dags_folder), "__main__:services")
+    Path(dags_folder, "example.py").write_text(text)
     initdb()
     dag = DagBag(dags_folder).dags["DAG__example"]
     report = {

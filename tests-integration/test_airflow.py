@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dpone_airflow_pack.index import write_index
+from dpone_airflow_pack.index import dag_file_text, write_index
 from dpone_contracts.projection import DagProjection
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("airflow")]
@@ -21,6 +21,7 @@ HERE = Path(__file__).parent
 PUBLISHED = (
     HERE.parent / "packages/dpone-contracts/tests/vectors/published-0.74/valid/v2-dag-projection.normal.json"
 )
+SERVICES = "no_such_module:services"
 SUMMARY = "semantic_refresh__durable_workflow_summary"
 PREPARE = "semantic_refresh__prepare__model_pricing_competitor_{}_event"
 COMMIT = "semantic_refresh__commit__{}__model_pricing_competitor_{}_event"
@@ -64,16 +65,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     projection = DagProjection.from_bytes(PUBLISHED.read_bytes())
     index_file = write_index(path / "index", [projection])
     (path / "dags").mkdir()
-    (path / "dags" / "pricing.py").write_text(
-        "from dpone.airflow import load_dags\n\n"
-        f'globals().update(load_dags("{index_file}", services="no_such_module:services"))\n'
-    )
+    (path / "dags" / "pricing.py").write_text(dag_file_text(index_file, path / "dags", SERVICES))
     spoiled = index_file.with_name("deployment-index-latest.json")
     spoiled.write_bytes(index_file.read_bytes())
-    (path / "dags" / "spoiled.py").write_text(
-        "from dpone.airflow import load_dags\n\n"
-        f'globals().update(load_dags("{spoiled}", services="no_such_module:services"))\n'
-    )
+    (path / "dags" / "spoiled.py").write_text(dag_file_text(spoiled, path / "dags", SERVICES))
     (path / "dags" / "talkative.py").write_text(
         '"""An airflow dag file."""\n\nimport socket\n\nsocket.gethostbyname("localhost")\n'
     )

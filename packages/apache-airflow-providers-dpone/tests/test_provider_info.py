@@ -5,9 +5,11 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 from jsonschema import Draft7Validator  # type: ignore[import-untyped]
 
 
+@pytest.mark.engine
 def test_the_entry_point_gives_metadata_in_airflows_shape() -> None:
     (entry,) = [entry for entry in entry_points(group="apache_airflow_provider") if "dpone" in entry.value]
     spec = find_spec("airflow")

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 INDEX_NAME: Final = "deployment-index-{}.json"
 PROJECTION_NAME: Final = "projections/{}.json"
+_DAG_FILE: Final = """from pathlib import Path
+
+from dpone.airflow import load_dags
+
+globals().update(load_dags(Path(__file__).parent / {index!r}, services={services!r}))
+"""
 
 D = TypeVar("D", bound=Document)
 
@@ -86,6 +92,15 @@ def write_index(
     _create(path_of_index, index.to_bytes())
     read_index(path_of_index)
     return path_of_index
+
+
+def dag_file_text(index_file: Path, folder: Path, services: str) -> str:
+    """The DAG file of a published index, for a file in `folder`: what promotes the index, written last.
+
+    The index is named relative to the DAG file, so that both move together in a versioned bundle. `services` is the
+    `module:function` that composes a worker's services.
+    """
+    return _DAG_FILE.format(index=os.path.relpath(index_file, folder), services=services)
 
 
 def _listing(projection: DagProjection, path: str, data: bytes) -> IndexedProjection:
