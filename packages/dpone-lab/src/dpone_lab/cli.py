@@ -13,10 +13,12 @@ from dpone.cli.errors import fail
 from dpone_contracts.errors import DponeError
 from dpone_lab import profile
 from dpone_lab.demo_command import demo
+from dpone_lab.faults_command import faults
 from dpone_lab.profile import LabError
 
 app = typer.Typer(no_args_is_help=True, help="The disposable local profile.")
 app.command()(demo)
+app.command()(faults)
 
 Directory = Annotated[
     Path, typer.Option("--directory", "-d", help="The lab's directory; made by up, removed by down.")

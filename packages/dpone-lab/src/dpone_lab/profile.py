@@ -101,7 +101,7 @@ def up(
         profile = _start(directory, started, mssql_port, clickhouse_port, driver)
         _write_private(directory / PROFILE_FILE, json.dumps(asdict(profile), indent=2) + "\n")
     except BaseException as fault:
-        _stop(started)
+        stop_processes(started)
         shutil.rmtree(directory, ignore_errors=True)
         if isinstance(fault, OSError) and fault.errno == errno.ENOSPC:
             raise LabError(
@@ -137,7 +137,7 @@ def down(directory: Path = DEFAULT_DIRECTORY) -> list[LabProcess]:
     _require_marker(directory)
     stopped: list[LabProcess] = []
     if (directory / PROFILE_FILE).exists():
-        stopped = _stop(read_profile(directory).processes)
+        stopped = stop_processes(read_profile(directory).processes)
     shutil.rmtree(directory)
     return stopped
 
@@ -304,7 +304,7 @@ def _require_free_port(port: int) -> None:
                 ) from fault
 
 
-def _stop(processes: Iterable[LabProcess]) -> list[LabProcess]:
+def stop_processes(processes: Iterable[LabProcess]) -> list[LabProcess]:
     """End those processes that are still the ones that were started, all at once; return them."""
     found = {process: running for process in processes if (running := _running(process)) is not None}
     for running in found.values():
