@@ -118,6 +118,21 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHON)
+def lab_drivers(session: nox.Session) -> None:
+    """The lab's endpoint under both ODBC drivers; Microsoft's comes from PyPI under its own licence, at your choice."""
+    workspace(session)
+    session.run_install("uv", "pip", "install", "-q", "mssql-python-odbc", external=True)
+    session.run("pytest", "-q", "-n", "2", "packages/dpone-lab/tests")
+
+
+@nox.session(python=PYTHON)
+def docs(session: nox.Session) -> None:
+    """The documentation, built strictly."""
+    session.install("--no-config", "mkdocs-material")
+    session.run("mkdocs", "build", "--strict", "-q", "-d", session.create_tmp())
+
+
+@nox.session(python=PYTHON)
 def live_mssql(session: nox.Session) -> None:
     """The SQL Server suites against a real server; UNVERIFIED without one."""
     if not os.environ.get("DPONE_MSSQL_DSN"):
