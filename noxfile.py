@@ -99,9 +99,13 @@ def wheels(session: nox.Session, member: str) -> None:
         "sqlfluff", "--override", str(pins),
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as empty:
-        here = Path(empty) / "tests"
+        packages = Path(empty) / "packages"
+        here = packages / member / "tests"
         shutil.copytree(ROOT / "packages" / member / "tests", here)
-        shutil.copy(ROOT / "conftest.py", here / "conftest.py")
+        # The golden documents are data that other members' tests read too.
+        vectors = Path("dpone-contracts") / "tests" / "vectors"
+        shutil.copytree(ROOT / "packages" / vectors, packages / vectors, dirs_exist_ok=True)
+        shutil.copy(ROOT / "conftest.py", Path(empty) / "conftest.py")
         session.chdir(empty)
         session.run(
             "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider", "-m", "not engine",

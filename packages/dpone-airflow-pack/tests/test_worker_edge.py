@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from dpone_airflow_pack.release import MEMBERS, installed_members, require_one_release
+from dpone_airflow_pack.release import MEMBERS, require_one_release
 from dpone_airflow_pack.worker import TaskKind, TaskWork, worker_identity
 from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.refresh_state import WorkerIdentity
@@ -80,9 +80,6 @@ def test_the_summary_of_another_run_is_no_success() -> None:
     with pytest.raises(DponeError, match="DPONE_SUMMARY_INCOMPLETE"):
         work.run(WORKER)
 
-
-def test_the_installed_members_are_of_one_release() -> None:
-    require_one_release(installed_members())
 
 
 @pytest.mark.parametrize("other", ["0.73.9", None])

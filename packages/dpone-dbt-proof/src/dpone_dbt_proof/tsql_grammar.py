@@ -40,7 +40,7 @@ _CLAUSES: Final = frozenset(
 
 _BEFORE_RELATION: Final = ("FROM", "JOIN", "APPLY")
 _SET_OPERATORS: Final = ("UNION", "EXCEPT", "INTERSECT")
-_BINARY: Final = frozenset("+ - * / % = < > <= >= <> != !< !> & | ^".split())
+_BINARY: Final = frozenset(["+", "-", "*", "/", "%", "=", "<", ">", "<=", ">=", "<>", "!=", "!<", "!>", "&", "|", "^"])
 _BEFORE_ITEM: Final = ("SELECT", "DISTINCT", "BY", "WHERE", "HAVING", "ON", "WHEN", "THEN", "ELSE")
 
 

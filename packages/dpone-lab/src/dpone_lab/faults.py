@@ -84,7 +84,7 @@ class Injection:
         return cls(boundary, FaultKind(kind), int(landing or 0))
 
 
-class WorkerKilled(BaseException):  # noqa: N818 - no error: the process is gone, and nothing of it may catch this
+class WorkerKilled(BaseException):
     """SIGKILL, as one thread of a test sees it."""
 
 
