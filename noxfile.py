@@ -92,10 +92,12 @@ def wheels(session: nox.Session, member: str) -> None:
         session.run("uv", "build", "-q", "--all-packages", "--wheel", "-o", str(built), external=True)
     own = {wheel.name.split("-")[0].replace("_", "-"): wheel for wheel in built.glob("*.whl")}
     pins = Path(session.create_tmp()) / "own.txt"
-    pins.write_text("".join(f"{name} @ {wheel.as_uri()}\n" for name, wheel in sorted(own.items())))
-    extra = "[semantic-refresh]" if member == "dpone" else ""
+    # An override replaces a requirement whole, its extras too.
+    extras = {"dpone": "[semantic-refresh]"}
+    lines = (f"{name}{extras.get(name, '')} @ {wheel.as_uri()}\n" for name, wheel in sorted(own.items()))
+    pins.write_text("".join(lines))
     session.install(
-        f"{member}{extra} @ {own[member].as_uri()}", "pytest", "pytest-timeout", "hypothesis", "jsonschema", "cryptography",
+        f"{member}{extras.get(member, '')} @ {own[member].as_uri()}", "pytest", "pytest-timeout", "hypothesis", "jsonschema", "cryptography",
         "sqlfluff", "--override", str(pins),
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as empty:
