@@ -211,6 +211,9 @@ class _ClosureWalk:
             if use.chain[-1] in _RELATION_CALLS and use.varying:
                 message = f"{use.chain[-1]} takes its name from var"
                 self.reasons.append(place.reason(Code.JINJA_DYNAMIC, message, use.line, use.chain[0]))
+            for macro in self.index.bare(use.chain[0], packages):
+                if macro.package not in INTERNAL_PACKAGES:  # It stands in place of dbt's own.
+                    self.macro(macro, trail)
             return
         self._follow(use, packages, place, trail)
 
