@@ -148,7 +148,9 @@ def main() -> None:
     seconds = measure(models)
     write(models, seconds)
     for stage, spent in seconds.items():
-        print(f"{stage:18} {spent:8.3f} s  ratio to the manifest {spent / seconds['manifest']:6.1f}  {models} models")
+        print(
+            f"{stage:18} {spent:8.3f} s  ratio to the manifest {spent / seconds['manifest']:6.1f}  {models} models"
+        )
 
 
 if __name__ == "__main__":
