@@ -61,6 +61,7 @@ def schemas(session: nox.Session) -> None:
     session.run("python", "tooling/export_schemas.py", "--check")
     session.run("python", "tooling/standalone_tables.py", "--check")
     session.run("python", "tooling/error_catalogue.py", "--check")
+    session.run("python", "tooling/proof_reasons.py", "--check")
     session.run("python", "tooling/state_graph.py", "--check")
 
 
@@ -113,6 +114,13 @@ def wheels(session: nox.Session, member: str) -> None:
             "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider", "-m", "not engine",
             "-o", "markers=engine: real engine\nslow: longer matrix", str(here), success_codes=[0, 5],
         )  # fmt: skip
+
+
+@nox.session(python=PYTHON)
+def corpus(session: nox.Session) -> None:
+    """Count both kinds of mistake over the T-SQL corpus: wrongly proven (none may be), wrongly refused (listed)."""
+    workspace(session)
+    session.run("python", "tooling/sql_corpus.py")
 
 
 @nox.session(python=PYTHON)

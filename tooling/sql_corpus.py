@@ -52,7 +52,9 @@ def main() -> int:
     module = corpus()
     found = list(mistakes(module))
     kinds = ("false acceptance", "false refusal", "wrong relations", "wrong reason", "wrong place")
-    lines = [f"proven {len(module.PROVEN)}, refused {len(module.REFUSED)}, unverified {len(module.UNVERIFIED)} models"]
+    lines = [
+        f"proven {len(module.PROVEN)}, refused {len(module.REFUSED)}, unverified {len(module.UNVERIFIED)} models"
+    ]
     lines += [f"{kind}: {sum(each == kind for each, _ in found)}" for kind in kinds]
     lines += [f"  {kind}: {what}" for kind, what in found]
     sys.stdout.write("\n".join(lines) + "\n")

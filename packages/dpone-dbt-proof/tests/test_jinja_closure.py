@@ -176,3 +176,8 @@ def test_a_place_is_not_that_of_a_comment_or_a_text(shop: Any) -> None:
 def test_a_broken_template_is_placed_at_its_tag(shop: Any) -> None:
     (reason,) = reasons(shop, "select 1\n  {{ x.y( }}")
     assert (reason.code.name, reason.line, reason.column) == ("JINJA_SYNTAX", 2, 3)
+
+
+def test_a_macro_in_place_of_ref_is_followed(shop: Any) -> None:
+    shop.macro("shop", "ref", "{% macro ref(n) %}{{ return(this) }}{% endmacro %}")
+    assert codes(shop, "select 1 as x from {{ ref('orders') }}") == {"JINJA_THIS"}

@@ -181,7 +181,9 @@ class _ClosureWalk:
         if macro.unique_id in self.seen:
             return
         self.seen.add(macro.unique_id)
-        self.template(macro.sql, macro.path, (*trail, macro.unique_id.removeprefix("macro.")), macro.package)
+        foreign = macro.package not in (self.package, *INTERNAL_PACKAGES)
+        path = f"dbt_packages/{macro.package}/{macro.path}" if foreign else macro.path
+        self.template(macro.sql, path, (*trail, macro.unique_id.removeprefix("macro.")), macro.package)
 
     def template(self, source: str, path: str, trail: tuple[str, ...], package: str | None = None) -> None:
         names = _names(source, self.index.from_var)
@@ -211,6 +213,9 @@ class _ClosureWalk:
             if use.chain[-1] in _RELATION_CALLS and use.varying:
                 message = f"{use.chain[-1]} takes its name from var"
                 self.reasons.append(place.reason(Code.JINJA_DYNAMIC, message, use.line, use.chain[0]))
+            for macro in self.index.bare(use.chain[0], packages):
+                if macro.package not in INTERNAL_PACKAGES:  # It stands in place of dbt's own.
+                    self.macro(macro, trail)
             return
         self._follow(use, packages, place, trail)
 

@@ -40,7 +40,7 @@ COMPILE_ARGUMENTS: Final = (
 )
 """dbt's offline compile: introspection fails instead of connecting."""
 
-_BAD_MODEL: Final = re.compile(r"in (?:model|test|macro|snapshot|analysis) (\S+) \(([^)\s]+\.sql)\)")
+_BAD_MODEL: Final = re.compile(r"in (?:model|test|macro|snapshot|analysis) (\S+) \(([^)\s]+\.(?:sql|py))\)")
 _MISSING: Final = re.compile(
     r"Model '[^']*\.([^'.]+)' \(([^)\s]+\.sql)\) depends on a (?:node|source) named '([^']+)'[^\n]*"
 )

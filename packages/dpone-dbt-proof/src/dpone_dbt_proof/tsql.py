@@ -122,7 +122,11 @@ def _for_parser(sql: str, tokens: list[Token]) -> str:
     Comments are blank, because one inside GROUP BY, a single word to the parser, would break it. Table hints and OPTION
     are blank, because the tokens judge them and the parser knows few forms. `!<` and `!>` stand as `>=` and `<=`.
     """
-    hinted = {index for first, last in (*hint_spans(tokens), *option_spans(tokens)) for index in range(first, last + 1)}
+    hinted = {
+        index
+        for first, last in (*hint_spans(tokens), *option_spans(tokens))
+        for index in range(first, last + 1)
+    }
     kept = [token for index, token in enumerate(tokens) if index not in hinted]
     text = without_comments(sql, kept)
     for token in kept:

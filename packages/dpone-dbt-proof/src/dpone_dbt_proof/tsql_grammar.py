@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from dpone_dbt_proof.reasons import Code, Reason
 from dpone_dbt_proof.tsql_hints import closing
 from dpone_dbt_proof.tsql_lexer import Kind
-from dpone_dbt_proof.tsql_policy import RESERVED
+from dpone_dbt_proof.tsql_policy import RESERVED, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ _CLAUSES: Final = frozenset(
 
 _BEFORE_RELATION: Final = ("FROM", "JOIN", "APPLY")
 _SET_OPERATORS: Final = ("UNION", "EXCEPT", "INTERSECT")
-_BINARY: Final = frozenset(["+", "-", "*", "/", "%", "=", "<", ">", "<=", ">=", "<>", "!=", "!<", "!>", "&", "|", "^"])
+_BINARY: Final = words("+ - * / % = < > <= >= <> != !< !> & | ^")
 _BEFORE_ITEM: Final = ("SELECT", "DISTINCT", "BY", "WHERE", "HAVING", "ON", "WHEN", "THEN", "ELSE")
 
 
@@ -115,7 +115,11 @@ def _clash(token: Token, following: Token) -> bool:
     together = token.end == following.start
     if pair == ("-", ">"):
         return True
-    return operators and following.value not in ("+", "-") and not (together and pair in (("<", "<"), (">", ">")))
+    return (
+        operators
+        and following.value not in ("+", "-")
+        and not (together and pair in (("<", "<"), (">", ">")))
+    )
 
 
 def _set_operand(tokens: Sequence[Token], index: int) -> Iterator[Reason]:
@@ -158,7 +162,10 @@ def _misplaced_from(tokens: Sequence[Token]) -> Iterator[Reason]:
 
 def _derived_table(tokens: Sequence[Token], index: int) -> Iterator[Reason]:
     """Yield a reason where `FROM (SELECT … )` has no alias."""
-    if [other.value.upper() for other in tokens[index + 1 : index + 3]] not in (["(", "SELECT"], ["(", "WITH"]):
+    if [other.value.upper() for other in tokens[index + 1 : index + 3]] not in (
+        ["(", "SELECT"],
+        ["(", "WITH"],
+    ):
         return
     end = closing(tokens, index + 1)
     following = tokens[end + 1] if end + 1 < len(tokens) else None

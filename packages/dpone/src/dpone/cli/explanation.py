@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpone.application.stages import stages_of
 from dpone.cli.proof_reports import place
-from dpone_contracts.identity import commit_order
 from dpone_dbt_proof.mutation_closure import STRATEGY
 from dpone_dbt_proof.proof_bundle import reason_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpone_dbt_proof.manifest import Manifest
     from dpone_dbt_proof.project_proof import ModelProof, V1Model, WorkflowProof
 
@@ -70,19 +67,13 @@ def explain_v2(manifest: Manifest, workflow: WorkflowProof, model: ModelProof) -
         "recovery": "nothing to recover: no run exists",
         "stages": [
             {"kind": stage.kind.value, "task_id": stage.task_id, "model": stage.model_unique_id}
-            for stage in stages_of(_commit_order(manifest, workflow.workflow.node_ids))
+            for stage in stages_of(workflow.workflow.node_ids)
             if stage.model_unique_id in (None, model.unique_id)
         ],
         "replay": REPLAY,
         "status": model.status.value,
         "reasons": [reason_plain(reason) for reason in model.reasons],
     }
-
-
-def _commit_order(manifest: Manifest, models: Sequence[str]) -> list[str]:
-    """Order the workflow's models as its plan will: what a model reads through others comes first."""
-    inside = set(models)
-    return commit_order({key: sorted(inside & set(manifest.ancestors(key)) - {key}) for key in models})
 
 
 def explain_v1(model: V1Model) -> dict[str, Any]:
