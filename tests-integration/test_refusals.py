@@ -128,7 +128,8 @@ def test_a_model_without_a_contract_is_refused_with_the_reason(deployed: Deploye
     config = project / "dbt_project.yml"
     config.write_text(config.read_text().replace("enforced: true", "enforced: false"))
     changed = replace(settings, project=str(project), manifest=str(tmp_path / "manifest.json"))
-    compiled = lab_deployment._prove(changed, deployed.deployment.platform, tmp_path / "compile")
+    compiled_project = lab_deployment._compile(changed, tmp_path / "compile")
+    compiled = lab_deployment._prove(changed, deployed.deployment.platform, compiled_project)
     with pytest.raises(DponeError) as caught:
         lab_deployment._deploy(
             changed, deployed.deployment.clickhouse, deployed.deployment.platform, compiled, deployed.day
@@ -140,9 +141,9 @@ def test_a_model_without_a_contract_is_refused_with_the_reason(deployed: Deploye
 def test_a_target_that_does_not_exist_is_refused_at_adoption(deployed: DeployedLab, tmp_path: Path) -> None:
     this = deployed.deployment
     gone = replace(this.clickhouse, database="nowhere")
-    compiled = lab_deployment._prove(
-        replace(this.settings, manifest=str(tmp_path / "manifest.json")), this.platform, tmp_path / "compile"
-    )
+    changed = replace(this.settings, manifest=str(tmp_path / "manifest.json"))
+    project = lab_deployment._compile(changed, tmp_path / "compile")
+    compiled = lab_deployment._prove(changed, this.platform, project)
     with pytest.raises(DponeError) as caught:
         lab_deployment._deploy(this.settings, gone, this.platform, compiled, deployed.day)
     assert caught.value.code == "DPONE_CLICKHOUSE_TARGET_ABSENT"

@@ -23,6 +23,9 @@ def page() -> str:
         "observed, what it means, what to look at and the one safe next command, and leaves no side effect. The exit",
         "code of a command is the class: 0 done, 1 refused, 2 usage, 3 outcome unknown, 4 unverified, 5 corruption.",
         "",
+        "Why a model is not proven is no error: `DPONE_PROOF_*` reasons of check, explain and compile have",
+        "[a page of their own](author-checks.md).",
+        "",
     ]
     for code, entry in sorted(CATALOGUE.items()):
         lines += [

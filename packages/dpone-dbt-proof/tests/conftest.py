@@ -1,4 +1,4 @@
-"""A small manifest to build on, and the count of mistakes over the corpus of T-SQL models."""
+"""A small manifest to build on."""
 
 from __future__ import annotations
 
@@ -8,27 +8,6 @@ from typing import Any
 import pytest
 
 from dpone_dbt_proof.manifest import MANIFEST_SCHEMA, Manifest, parse_manifest
-
-_PROVEN = "test_what_only_reads_is_proven_with_its_relations["
-_NOT_PROVEN = (
-    "test_what_is_not_admitted_is_refused_with_its_code[",
-    "test_what_cant_be_read_is_left_open_at_its_place[",
-)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    failed = [report.nodeid for report in terminalreporter.stats.get("failed", [])]
-    passed = [report.nodeid for report in terminalreporter.stats.get("passed", [])]
-    judged = [name for name in (*failed, *passed) if "test_tsql_corpus.py" in name]
-    if not judged:
-        return
-    refusals = sorted(name.partition(_PROVEN)[2][:-1] for name in failed if _PROVEN in name)
-    acceptances = sum(any(kind in name for kind in _NOT_PROVEN) for name in failed)
-    terminalreporter.write_line(
-        f"corpus: false acceptances or wrong codes {acceptances}, false refusals {len(refusals)}"
-    )
-    for name in refusals:
-        terminalreporter.write_line(f"  refused though it only reads: {name}")
 
 
 @pytest.fixture

@@ -62,6 +62,12 @@ def codes(shop: Any, raw: str) -> set[str]:
         ("{% set full = var('full') %}{% if full %}x{% endif %}", "JINJA_VAR_BRANCH"),
         ("{{ 'a' if var('full') else 'b' }}", "JINJA_VAR_BRANCH"),
         ("{% for c in var('columns') %}{{ c }}{% endfor %}", "JINJA_VAR_BRANCH"),
+        ("{{ {'a': 1}[var('which')] }}", "JINJA_VAR_BRANCH"),
+        ("{{ var('full') and 'a' or 'b' }}", "JINJA_VAR_BRANCH"),
+        ("{% if builtins.var('full') %}x{% endif %}", "JINJA_VAR_BRANCH"),
+        ("{% with t = this %}{{ t }}{% endwith %}", "JINJA_THIS"),
+        ("{% macro m(t=this) %}{{ t }}{% endmacro %}{{ m() }}", "JINJA_THIS"),
+        ("{% macro m() %}{{ var('x') }}{% endmacro %}{% if m() %}x{% endif %}", "JINJA_VAR_BRANCH"),
         ("{{ write('x') }}", "JINJA_SIDE_EFFECT"),
         ("{% if x %}", "JINJA_SYNTAX"),
         ("{{ not_a_macro() }}", "JINJA_UNKNOWN"),
@@ -78,6 +84,8 @@ def test_what_depends_on_target_run_or_environment_is_refused(shop: Any, raw: st
         "{{ config(materialized='incremental') }}select 1",
         "{% for s in ['a', 'b'] %}{{ ref(s) }}{% endfor %}",
         "where day > {{ var('first_day') }}",
+        "{% macro local(x) %}{{ x }}{{ local(x) if x }}{% endmacro %}{{ local('a') }}",
+        "{% with x = 'a' %}{{ x }}{% endwith %}",
         "{% set d = var('days', 3) %}where x > {{ d }}",
         "{% raw %}{{ this }}{% endraw %}",
         "{# {{ this }} #}select 1",
@@ -143,3 +151,33 @@ def test_macros_named_like_dbts_own_are_refused_but_for_the_name_macros(shop: An
         ("MACRO_OVERRIDE", "macros/drop_relation.sql"),
         ("DISPATCH_OVERRIDE", "macros/sqlserver__get_drop_sql.sql"),
     ]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "{% if setting() == 'a' %}x{% endif %}",
+        "{% set s = setting() %}{{ 'x' if s }}",
+        "{% if outer() %}x{% endif %}",
+        "{% if shop.setting() %}x{% endif %}",
+    ],
+)
+def test_a_branch_on_a_macro_that_takes_from_var_is_a_branch_on_var(shop: Any, raw: str) -> None:
+    shop.macro("shop", "setting", "{% macro setting() %}{{ return(var('s')) }}{% endmacro %}")
+    shop.macro("shop", "outer", "{% macro outer() %}{{ return(setting()) }}{% endmacro %}")
+    assert codes(shop, raw) == {"JINJA_VAR_BRANCH"}
+
+
+def test_a_place_is_not_that_of_a_comment_or_a_text(shop: Any) -> None:
+    (reason,) = reasons(shop, "{# this #}select 'this' as x, {{ 'this' ~ this }}")
+    assert (reason.line, reason.column) == (1, 43)
+
+
+def test_a_broken_template_is_placed_at_its_tag(shop: Any) -> None:
+    (reason,) = reasons(shop, "select 1\n  {{ x.y( }}")
+    assert (reason.code.name, reason.line, reason.column) == ("JINJA_SYNTAX", 2, 3)
+
+
+def test_a_macro_in_place_of_ref_is_followed(shop: Any) -> None:
+    shop.macro("shop", "ref", "{% macro ref(n) %}{{ return(this) }}{% endmacro %}")
+    assert codes(shop, "select 1 as x from {{ ref('orders') }}") == {"JINJA_THIS"}

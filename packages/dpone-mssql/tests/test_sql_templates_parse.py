@@ -55,3 +55,18 @@ def test_every_named_statement_parses(path: str) -> None:
         if (faults := unparsable(re.sub(r"\?", "@value", statements[name]) + ";"))
     }
     assert found == {}
+
+
+def test_every_named_statement_is_used() -> None:
+    sources = "".join(
+        path.read_text(encoding="utf-8")
+        for path in files("dpone_mssql").iterdir()
+        if path.name.endswith(".py")
+    )
+    unused = {
+        f"{path}: {name}"
+        for path in NAMED
+        for name in Statements(path, **dict.fromkeys(places(path), "x")).names()
+        if f'["{name}"]' not in sources and f', "{name}"' not in sources
+    }
+    assert unused == set()

@@ -52,6 +52,7 @@ class CatalogObject:
 
     `definition` is the module's text; None with `encrypted` false means that the definition isn't visible.
     `schema_bound` is meant for modules only; `row_security` that an enabled security policy filters the table.
+    `indexes` are the names of its indexes, sorted: dbt would drop one of a target that looks like its own.
     """
 
     object_id: int
@@ -62,6 +63,7 @@ class CatalogObject:
     schema_bound: bool
     columns: tuple[CatalogColumn, ...]
     row_security: bool = False
+    indexes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,19 @@ closure is computed from the texts. Where dbt would choose among macros by conte
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from dpone_dbt_proof.jinja_names import COMPUTED, JinjaError, TemplateNames, Use, column_of, read_template
+from dpone_dbt_proof.jinja_names import (
+    COMPUTED,
+    JinjaError,
+    TemplateNames,
+    Use,
+    column_of,
+    read_template,
+    tag_column,
+)
 from dpone_dbt_proof.jinja_policy import (
     ADMITTED_CHAINS,
     ADMITTED_NAMES,
@@ -56,6 +64,8 @@ class MacroIndex:
         for macro in manifest.macros.values():
             self._by_name.setdefault(macro.name, {})[macro.package] = macro
         self._packages = {macro.package for macro in manifest.macros.values()}
+        self.from_var = _macros_from_var(manifest)
+        """Names of the macros of authors and packages whose text takes from `var`, by whatever way."""
 
     def is_package(self, name: str) -> bool:
         """Tell whether a name is that of a package with macros."""
@@ -96,6 +106,24 @@ class MacroIndex:
         return {name: named[package] for name, named in self._by_name.items() if package in named}
 
 
+def _macros_from_var(manifest: Manifest) -> frozenset[str]:
+    calls: dict[str, set[str]] = {}
+    for macro in manifest.macros.values():
+        names = _names(macro.sql) if macro.package not in INTERNAL_PACKAGES else None
+        if isinstance(names, TemplateNames):
+            calls.setdefault(macro.name, set()).update(*map(_called, names.uses))
+    found: set[str] = {"var"}
+    while reached := {name for name, called in calls.items() if called & found} - found:
+        found |= reached
+    return frozenset(found - {"var"})
+
+
+def _called(use: Use) -> set[str]:
+    """Return the names that a use may call: its own, a member's, and what dispatch is asked for."""
+    dispatched = use.arguments[:1] if use.chain == ("adapter", "dispatch") else ()
+    return {*use.chain[:2], *(f"{prefix}{name}" for name in dispatched for prefix in _ADAPTER_PREFIXES)}
+
+
 def model_closure(manifest: Manifest, index: MacroIndex, node: Node) -> MacroClosure:
     """Follow a model's (or test's) text through every macro that it can reach."""
     walk = _ClosureWalk(index, node.package, manifest.project_name)
@@ -133,10 +161,10 @@ def overriding_macros(index: MacroIndex, package: str) -> list[Reason]:
 
 
 @lru_cache(maxsize=8192)
-def _names(source: str) -> TemplateNames | JinjaError:
+def _names(source: str, from_var: frozenset[str] = frozenset()) -> TemplateNames | JinjaError:
     """Read a text once; the same macro is reached from many models."""
     try:
-        return read_template(source)
+        return read_template(source, from_var)
     except JinjaError as error:
         return error
 
@@ -153,13 +181,16 @@ class _ClosureWalk:
         if macro.unique_id in self.seen:
             return
         self.seen.add(macro.unique_id)
-        self.template(macro.sql, macro.path, (*trail, macro.unique_id.removeprefix("macro.")), macro.package)
+        foreign = macro.package not in (self.package, *INTERNAL_PACKAGES)
+        path = f"dbt_packages/{macro.package}/{macro.path}" if foreign else macro.path
+        self.template(macro.sql, path, (*trail, macro.unique_id.removeprefix("macro.")), macro.package)
 
     def template(self, source: str, path: str, trail: tuple[str, ...], package: str | None = None) -> None:
-        names = _names(source)
+        names = _names(source, self.index.from_var)
         place = _Place(source, path, trail)
         if isinstance(names, JinjaError):
-            self.reasons.append(place.reason(Code.JINJA_SYNTAX, str(names), names.line, None))
+            reason = place.reason(Code.JINJA_SYNTAX, str(names), names.line, None)
+            self.reasons.append(replace(reason, column=tag_column(source, names.line)))
             return
         for line, what in names.dynamic:
             self.reasons.append(place.reason(Code.JINJA_DYNAMIC, f"{what} can't be followed", line, what))
@@ -182,6 +213,9 @@ class _ClosureWalk:
             if use.chain[-1] in _RELATION_CALLS and use.varying:
                 message = f"{use.chain[-1]} takes its name from var"
                 self.reasons.append(place.reason(Code.JINJA_DYNAMIC, message, use.line, use.chain[0]))
+            for macro in self.index.bare(use.chain[0], packages):
+                if macro.package not in INTERNAL_PACKAGES:  # It stands in place of dbt's own.
+                    self.macro(macro, trail)
             return
         self._follow(use, packages, place, trail)
 
@@ -202,7 +236,7 @@ class _ClosureWalk:
             message = f"{'.'.join(use.chain)} is not defined"
             self.reasons.append(place.reason(Code.JINJA_UNKNOWN, message, use.line, use.chain[0]))
         for macro in found:
-            if use.varying and _branches_on(macro, use):
+            if use.varying and _branches_on(macro, use, self.index.from_var):
                 message = f"{macro.name} branches on an argument that comes from var"
                 self.reasons.append(place.reason(Code.JINJA_VAR_BRANCH, message, use.line, use.chain[-1]))
             self.macro(macro, trail)
@@ -251,8 +285,8 @@ def _refusal(use: Use) -> tuple[Code, str] | None:
     return None
 
 
-def _branches_on(macro: Macro, use: Use) -> bool:
-    names = _names(macro.sql)
+def _branches_on(macro: Macro, use: Use, from_var: frozenset[str]) -> bool:
+    names = _names(macro.sql, from_var)
     if isinstance(names, JinjaError):
         return True
     parameters = names.parameters

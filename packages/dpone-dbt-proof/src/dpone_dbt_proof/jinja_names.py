@@ -84,23 +84,41 @@ COMPUTED: Final = object()
 """Stands for an argument that is not a literal."""
 
 
-def read_template(source: str) -> TemplateNames:
-    """Read a model's or a macro's text; raises `JinjaError`."""
+def read_template(source: str, from_var: frozenset[str] = frozenset()) -> TemplateNames:
+    """Read a model's or a macro's text; raises `JinjaError`. `from_var` are macros whose text takes from `var`."""
     try:
         template = _ENVIRONMENT.parse(source)
     except TemplateSyntaxError as error:
         raise JinjaError(error.message or "not a template", error.lineno) from None
     names = TemplateNames()
-    _Walk(names).statements(template.body, _Scope())
+    _Walk(names, from_var | {"var"}).statements(template.body, _Scope())
     return names
 
 
 def column_of(source: str, line: int, name: str) -> int | None:
-    """Return the column, from 1, at which a name stands in a line."""
+    """Return the column, from 1, at which a line first has a name in Jinja, outside comments and strings."""
+    position, member = 0, False
+    try:
+        pieces = list(_ENVIRONMENT.lex(source))
+    except TemplateSyntaxError:
+        return None
+    for _, kind, text in pieces:
+        position = source.find(text, position)
+        if position < 0:
+            return None  # The lexer changed line ends.
+        if kind == "name" and text == name and not member and source.count("\n", 0, position) + 1 == line:
+            return position - source.rfind("\n", 0, position)
+        if kind != "whitespace":
+            member = text == "."
+        position += len(text)
+    return None
+
+
+def tag_column(source: str, line: int) -> int:
+    """Return the column, from 1, of the first Jinja tag in a line; 1 where it has none."""
     lines = source.splitlines()
-    text = lines[line - 1] if 0 < line <= len(lines) else ""
-    found = re.search(rf"(?<![\w.]){re.escape(name)}\b", text)
-    return found.start() + 1 if found else None
+    found = re.search(r"\{[{%#]", lines[line - 1] if 0 < line <= len(lines) else "")
+    return found.start() + 1 if found else 1
 
 
 @dataclass(slots=True)
@@ -117,8 +135,9 @@ class _Scope:
 class _Walk:
     """Follows statements in their order, so that a name counts as bound only where it surely is."""
 
-    def __init__(self, names: TemplateNames) -> None:
+    def __init__(self, names: TemplateNames, from_var: frozenset[str]) -> None:
         self._names = names
+        self._from_var = from_var
 
     def statements(self, body: list[nodes.Node], scope: _Scope) -> None:
         for node in body:
@@ -142,6 +161,13 @@ class _Walk:
                 self._expression(node.call, scope)
                 arguments = [argument.name for argument in node.args]
                 self.statements(node.body, scope.inner(*arguments))
+            case nodes.With():
+                for value in node.values:
+                    self._expression(value, scope)
+                inner = scope.inner()
+                for target, value in zip(node.targets, node.values, strict=True):
+                    self._bind(target, inner, varying=self._uses_var(value, scope))
+                self.statements(node.body, inner)
             case nodes.Import() | nodes.FromImport() | nodes.Include() | nodes.Extends():
                 self._names.dynamic.append((node.lineno, type(node).__name__.lower()))
             case nodes.ExprStmt():
@@ -161,8 +187,11 @@ class _Walk:
         self._names.parameters += parameters
         for default in node.defaults:
             self._expression(default, scope)
+        scope.bound.add(node.name)
         self.statements(node.body, scope.inner(*parameters))
         self._names.branching_parameters |= _deciding(node) & set(parameters)
+        if self._uses_var(node, scope):
+            scope.varying.add(node.name)
 
     def _if(self, node: nodes.If, scope: _Scope) -> None:
         self._condition(node.test, scope)
@@ -204,6 +233,10 @@ class _Walk:
                 self._call(node, scope, in_condition=in_condition)
             case nodes.Name() | nodes.Getattr() | nodes.Getitem():
                 self._name(node, scope, in_condition=in_condition)
+            case nodes.And() | nodes.Or():
+                # `a and b or c` chooses a text, as an inline `if` does.
+                self._condition(node.left, scope)
+                self._expression(node.right, scope, in_condition=in_condition)
             case nodes.CondExpr():
                 self._condition(node.test, scope)
                 for branch in (node.expr1, node.expr2):
@@ -250,7 +283,14 @@ class _Walk:
         if any(self._uses_var(part, scope) for part in (node.dyn_args, node.dyn_kwargs) if part is not None):
             yield "*"
 
+    def _item(self, node: nodes.Getitem, scope: _Scope) -> None:
+        """A choice among texts by a value of `var` is a branch on it."""
+        if self._uses_var(node.arg, scope):
+            self._names.varying_branches.append(node.lineno)
+
     def _name(self, node: nodes.Expr, scope: _Scope, *, in_condition: bool) -> None:
+        if isinstance(node, nodes.Getitem):
+            self._item(node, scope)
         chain = self._chain(node, scope)
         if chain is None:
             for child in node.iter_child_nodes():
@@ -283,10 +323,15 @@ class _Walk:
                 return None
 
     def _uses_var(self, node: nodes.Node, scope: _Scope) -> bool:
+        members = node.find_all(nodes.Getattr)
         return any(
             name.ctx == "load"
-            and (name.name in scope.varying or (name.name == "var" and "var" not in scope.bound))
+            and (name.name in scope.varying or (name.name in self._from_var and name.name not in scope.bound))
             for name in _names_in(node)
+        ) or any(
+            member.attr in self._from_var and isinstance(member.node, nodes.Name)
+            for member in (node, *members)
+            if isinstance(member, nodes.Getattr)
         )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
+from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.model_build import BuildExit
 from dpone_dbt_proof.dbt_process import run_dbt
 from dpone_dbt_proof.platform_project import materialise
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
     from dpone_dbt_proof.selection import Selection
 
 
-class BuildSelectionError(Exception):
+class BuildSelectionError(DponeError):
     """dbt would run something beside the requested models and their tests."""
+
+    def __init__(self, observed: str) -> None:
+        super().__init__("DPONE_BUILD_SELECTION", observed)
 
 
 class DbtModelBuild:
@@ -58,7 +62,7 @@ class DbtModelBuild:
         attempt = Path(mkdtemp(prefix="dbt-", dir=self._directory))
         project = materialise(attempt / "project", self._author, request.batches)
         ended = run_dbt(
-            build_arguments(selection),
+            build_arguments(selection, "build" if request.batches else "test"),
             project=project.directory,
             profiles=project.directory,
             output=attempt,
@@ -68,10 +72,13 @@ class DbtModelBuild:
         return build_exit(ended, selection)
 
 
-def build_arguments(selection: Selection) -> list[str]:
-    """Return dbt's command: unit tests, models and data tests by exact selector, and nothing near them."""
+def build_arguments(selection: Selection, verb: str = "build") -> list[str]:
+    """Return dbt's command: unit tests, models and data tests by exact selector, and nothing near them.
+
+    `dbt build` runs a unit test only together with its model: where all are built already the verb is `test`.
+    """
     return [
-        "build",
+        verb,
         *("--select", *selection.selectors),
         *("--indirect-selection", INDIRECT_SELECTION),
         *("--threads", "1"),

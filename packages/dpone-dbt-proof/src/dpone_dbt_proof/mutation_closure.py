@@ -264,7 +264,9 @@ def _operations(manifest: Manifest, authors: set[str]) -> Iterator[Reason]:
             code = Code.PROJECT_HOOK
         else:
             code = Code.PACKAGE_HOOK
-        yield Reason(code, f"{node.package} runs {node.name}", node.path)
+        foreign = code is not Code.PROJECT_HOOK
+        path = f"dbt_packages/{node.package}/{node.path}" if foreign else node.path
+        yield Reason(code, f"{node.package} runs {node.name}", path)
 
 
 def _beside(manifest: Manifest, selection: Selection) -> Iterator[Reason]:

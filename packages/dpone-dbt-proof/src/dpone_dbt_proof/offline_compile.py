@@ -10,14 +10,16 @@ import os
 import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 from jinja2.sandbox import SandboxedEnvironment
 
+from dpone_contracts.errors import DponeError
 from dpone_dbt_proof.dbt_process import run_dbt
 from dpone_dbt_proof.jinja_closure import ASKS_A_DATABASE, MacroIndex, model_closure
+from dpone_dbt_proof.jinja_names import tag_column
 from dpone_dbt_proof.manifest import Manifest, ManifestError, load_manifest
 from dpone_dbt_proof.platform_project import AuthorProject, materialise, offline_connection, platform_files
 from dpone_dbt_proof.selection import selector
@@ -38,14 +40,20 @@ COMPILE_ARGUMENTS: Final = (
 )
 """dbt's offline compile: introspection fails instead of connecting."""
 
-_BAD_MODEL: Final = re.compile(r"in (?:model|test|macro|snapshot|analysis) (\S+) \(([^)\s]+\.sql)\)")
+_BAD_MODEL: Final = re.compile(r"in (?:model|test|macro|snapshot|analysis) (\S+) \(([^)\s]+\.(?:sql|py))\)")
+_MISSING: Final = re.compile(
+    r"Model '[^']*\.([^'.]+)' \(([^)\s]+\.sql)\) depends on a (?:node|source) named '([^']+)'[^\n]*"
+)
 _LINE: Final = re.compile(r"\bline (\d+)\b")
 _CLOCK: Final = re.compile(r"^\d{2}:\d{2}:\d{2}\s*", re.MULTILINE)
 _MOST_BAD_MODELS: Final = 50
 
 
-class CompileError(Exception):
+class CompileError(DponeError):
     """dbt can't read the project at all; the message is dbt's own, without paths of this machine."""
+
+    def __init__(self, observed: str) -> None:
+        super().__init__("DPONE_COMPILE_FAILED", observed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +66,15 @@ class ModelDatabase:
 
 @dataclass(frozen=True, slots=True)
 class BadModel:
-    """A model that dbt can't parse: where, and what dbt says."""
+    """A model that dbt can't parse: where (its first Jinja tag in that line), and what dbt says."""
 
     name: str
     path: str
     line: int | None
+    column: int | None
     message: str
+    missing: str | None = None
+    """The model or source that it names and that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +196,8 @@ def _compile_around(
             stopped[node.unique_id] = "dbt can't compile the model without a connection"
             excluded |= {selector(node), *_refused_while_compiling(manifest)}
         else:
-            _set_aside(project, source.name, found, said)
-            bad.append(found)
+            text = _set_aside(project, source.name, found, said)
+            bad.append(_placed(found, text))
 
 
 def _manifest(path: Path) -> Manifest | None:
@@ -211,23 +222,40 @@ def _refused_while_compiling(manifest: Manifest) -> Iterator[str]:
             yield selector(node)
 
 
-def _set_aside(project: Path, package: str, found: BadModel, said: str) -> None:
+def _placed(found: BadModel, text: str) -> BadModel:
+    """Find the place in the model's text: the broken tag, or the name that does not exist."""
+    if found.line is not None:
+        return replace(found, column=tag_column(text, found.line))
+    name = re.search(rf"['\"]{re.escape((found.missing or '').rpartition('.')[2])}['\"]", text)
+    if found.missing is None or name is None:
+        return found
+    start = name.start()
+    return replace(found, line=text.count("\n", 0, start) + 1, column=start - text.rfind("\n", 0, start))
+
+
+def _set_aside(project: Path, package: str, found: BadModel, said: str) -> str:
+    """Remove the model's file from the copy and return its text."""
     for folder in (project, project / "dbt_packages" / package):
         file = folder / found.path
         if file.is_file():
+            text = file.read_text(encoding="utf-8", errors="replace")
             file.unlink()
-            return
+            return text
     raise CompileError(_error_text(said))
 
 
 def _bad_model(said: str) -> BadModel | None:
+    missing = _MISSING.search(said)
+    if missing is not None:
+        message = missing[0].partition(") ")[2]
+        return BadModel(missing[1], missing[2], None, None, " ".join(message.split()), missing[3])
     found = _BAD_MODEL.search(said)
     if found is None:
         return None
     rest = said[found.end() :]
     line = _LINE.search(rest)
     message = " ".join(rest.split("\n\n")[0].split()) or "dbt can't parse the model"
-    return BadModel(found[1], found[2], int(line[1]) if line else None, message)
+    return BadModel(found[1], found[2], int(line[1]) if line else None, None, message)
 
 
 def _error_text(said: str) -> str:

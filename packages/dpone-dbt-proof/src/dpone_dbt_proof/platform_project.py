@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
+from dpone_contracts.errors import DponeError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -27,8 +29,11 @@ _ROOT_FILES: Final = ("dbt_project.yml", "profiles.yml", "macros/dpone_scope_mer
 _NOT_PART_OF_A_PROJECT: Final = (".git", ".venv", "venv", "target", "logs", "dbt_packages", "profiles.yml")
 
 
-class PlatformProjectError(Exception):
+class PlatformProjectError(DponeError):
     """The author's project can't be put under the platform's root; the message names the file or setting."""
+
+    def __init__(self, observed: str) -> None:
+        super().__init__("DPONE_DBT_PROJECT_UNFIT", observed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 class NameRules:
     """How the database compares identifiers: by its collation, where that is known.
 
-    Without a known collation two names are the same for refusing when they differ by case alone, and the same
-    for proving only when they are equal.
+    Without a known collation two names are the same for refusing when they differ by case or width alone, and the
+    same for proving only when they are equal. Blanks at the end never tell two names apart.
     """
 
     case_sensitive: bool | None = None
@@ -27,7 +28,9 @@ class NameRules:
 
     def possibly_equal(self, left: str, right: str) -> bool:
         """Tell whether both may name one thing."""
-        return left == right or (self.case_sensitive is not True and left.casefold() == right.casefold())
+        if self.case_sensitive is True:
+            return left.rstrip(" ") == right.rstrip(" ")
+        return _folded(left) == _folded(right)
 
     def possibly_same(self, left: SqlRelation, right: SqlRelation) -> bool:
         """Tell whether both may be one relation."""
@@ -39,6 +42,10 @@ class NameRules:
                 (left.name, right.name),
             )
         )
+
+
+def _folded(name: str) -> str:
+    return normalize("NFKC", name).casefold().rstrip(" ")
 
 
 def distinct(relations: Sequence[SqlRelation], rules: NameRules) -> tuple[SqlRelation, ...]:

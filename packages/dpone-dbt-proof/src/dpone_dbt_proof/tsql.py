@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ from dpone_contracts.relations import SqlRelation
 from dpone_dbt_proof.reasons import Code, Reason
 from dpone_dbt_proof.relation_names import NameRules, distinct
 from dpone_dbt_proof.tsql_grammar import misplaced
-from dpone_dbt_proof.tsql_hints import hint_spans
+from dpone_dbt_proof.tsql_hints import hint_spans, option_spans
 from dpone_dbt_proof.tsql_lexer import Kind, LexicalError, Token, place, tokenize, without_comments
 from dpone_dbt_proof.tsql_policy import TsqlPolicy
 from dpone_dbt_proof.tsql_text import at, refused_text, unprotected_calls, written_relations
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
+
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # It would print the author's text to stderr.
 
 _PARSER_ERRORS: Final = (
     SqlglotError,
@@ -116,10 +119,14 @@ def read_query(
 def _for_parser(sql: str, tokens: list[Token]) -> str:
     """Return the text that the parser gets, every token at its offset.
 
-    Comments are blank, because one inside GROUP BY, a single word to the parser, would break it. Table hints are
-    blank, because the tokens judge them and the parser knows few forms. `!<` and `!>` stand as `>=` and `<=`.
+    Comments are blank, because one inside GROUP BY, a single word to the parser, would break it. Table hints and OPTION
+    are blank, because the tokens judge them and the parser knows few forms. `!<` and `!>` stand as `>=` and `<=`.
     """
-    hinted = {index for first, last in hint_spans(tokens) for index in range(first, last + 1)}
+    hinted = {
+        index
+        for first, last in (*hint_spans(tokens), *option_spans(tokens))
+        for index in range(first, last + 1)
+    }
     kept = [token for index, token in enumerate(tokens) if index not in hinted]
     text = without_comments(sql, kept)
     for token in kept:
@@ -152,7 +159,7 @@ def _unique(reasons: Sequence[Reason]) -> tuple[Reason, ...]:
 
 def _refused_anyway(tokens: Sequence[Token], policy: TsqlPolicy) -> list[Reason]:
     """Where the parser gives up, only what is refused wherever it stands is said, and no call is judged."""
-    words = {Code.SQL_FUNCTION, Code.SQL_USER_FUNCTION, Code.SQL_OPTION}
+    words = {Code.SQL_FUNCTION, Code.SQL_USER_FUNCTION}
     return [reason for reason in refused_text(tokens, frozenset(), policy) if reason.code not in words]
 
 
@@ -169,7 +176,7 @@ def _syntax(error: Exception, sql: str, tokens: Sequence[Token]) -> Reason:
             return faults[0]
         line, column = place(sql, len(sql.rstrip()))
     what = str(details.get("description") or "").rstrip(".")
-    if not what or "<class" in what:
+    if not what or "<" in what:
         what = "the text can't be read here"
     return Reason(Code.SQL_SYNTAX, what, line=line, column=column)
 
@@ -199,7 +206,9 @@ def _read_differently(tokens: Sequence[Token], reading: TreeReading) -> list[Rea
     """Every qualified name behind FROM, JOIN or APPLY must be a relation of the tree: two readers, one answer."""
     known = {tuple(part.upper() for part in read.parts if part) for read in reading.reads}
     return [
-        at(token, Code.SQL_SYNTAX, f"{'.'.join(parts)} was not read as a relation")
+        at(token, Code.SQL_TEMP_TABLE, f"{parts[-1]} is a temporary table")
+        if parts[-1].startswith("#")
+        else at(token, Code.SQL_SYNTAX, f"{'.'.join(parts)} was not read as a relation")
         for token, parts in written_relations(tokens)
         if parts not in known
     ]
@@ -217,8 +226,8 @@ def _resolve(
     reasons: list[Reason] = []
     for read in reads:
         relation, refusal = _relation(read, database, rules)
-        if relation is not None and target is not None and refusal is None:
-            refusal = _target_read(relation, target, rules)
+        if target is not None:
+            refusal = _target_read(read, database, target, rules) or refusal
         if refusal is not None:
             reasons.append(_place(TreeFinding(*refusal, read.near), tokens))
         if relation is not None:
@@ -244,8 +253,13 @@ def _relation(
     return None, (Code.SQL_CROSS_DATABASE, f"{written} lies in another database")
 
 
-def _target_read(relation: SqlRelation, target: SqlRelation, rules: NameRules) -> tuple[Code, str] | None:
-    """Refuse the target and dbt's own names beside it."""
+def _target_read(
+    read: NameRead, database: str, target: SqlRelation, rules: NameRules
+) -> tuple[Code, str] | None:
+    """Refuse the target and dbt's own names beside it, also where the database's spelling is not certain."""
+    if len(read.parts) not in (2, 3) or not all(read.parts):
+        return None
+    relation = SqlRelation(*((database, *read.parts)[-3:]))
     for suffix in ("", "__dbt_tmp", "__dbt_backup", "__dbt_tmp__dbt_tmp_vw"):
         own = SqlRelation(target.database, target.schema, target.name + suffix)
         if rules.possibly_same(relation, own):

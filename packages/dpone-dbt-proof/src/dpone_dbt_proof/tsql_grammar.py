@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dpone_dbt_proof.reasons import Code, Reason
-from dpone_dbt_proof.tsql_policy import RESERVED
+from dpone_dbt_proof.tsql_hints import closing
+from dpone_dbt_proof.tsql_lexer import Kind
+from dpone_dbt_proof.tsql_policy import RESERVED, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,6 +39,9 @@ _CLAUSES: Final = frozenset(
 """Words that no list item can begin with."""
 
 _BEFORE_RELATION: Final = ("FROM", "JOIN", "APPLY")
+_SET_OPERATORS: Final = ("UNION", "EXCEPT", "INTERSECT")
+_BINARY: Final = words("+ - * / % = < > <= >= <> != !< !> & | ^")
+_BEFORE_ITEM: Final = ("SELECT", "DISTINCT", "BY", "WHERE", "HAVING", "ON", "WHEN", "THEN", "ELSE")
 
 
 def misplaced(tokens: Sequence[Token]) -> Iterator[Reason]:
@@ -47,16 +52,134 @@ def misplaced(tokens: Sequence[Token]) -> Iterator[Reason]:
             yield _at(token, "nothing follows the comma")
         if token.word == "IN" and (following is None or not following.is_operator("(")):
             yield _at(following or token, "IN needs a list in parentheses")
+        if token.word == "IN" and [other.value for other in tokens[index + 1 : index + 3]] == ["(", ")"]:
+            yield _at(tokens[index + 2], "the list is empty")
+        compares = token.word == "DISTINCT" and tokens[index - 1].word in ("IS", "NOT")
+        if token.word in _BEFORE_ITEM and _ends_list(following) and not compares:
+            yield _at(following or token, f"nothing follows {token.word}")
+        if following is not None and _clash(token, following):
+            yield _at(following, f"{following.value} can't follow {token.value}")
+        if token.word == "BY" and following is not None and following.word == "ALL":
+            yield _at(following, "BY ALL is not T-SQL")
+        if token.word in _SET_OPERATORS:
+            yield from _set_operand(tokens, index)
+        if token.word in ("ANY", "SOME") and not _opens_query(tokens, index + 1):
+            yield _at(following or token, f"{token.word} needs a query")
+        if token.word == "WITH" and _recursive(tokens[index + 1 : index + 3]):
+            yield _at(tokens[index + 1], "RECURSIVE is not T-SQL")
+        if token.word == "NULLS" and following is not None and following.word in ("FIRST", "LAST"):
+            yield _at(token, "NULLS FIRST and LAST are not T-SQL")
         if token.word in _BEFORE_RELATION and (following is None or following.word in RESERVED):
             yield _at(following or token, f"a relation must follow {token.word}")
+        if token.word in _BEFORE_RELATION:
+            yield from _derived_table(tokens, index)
+    yield from _misplaced_from(tokens)
+    yield from _cases(tokens)
     yield from _joins(tokens)
     yield from _parentheses(tokens)
+
+
+def argument_words(tokens: Sequence[Token]) -> frozenset[int]:
+    """Return the indexes of each FROM that is no clause: of TRIM, and of IS [NOT] DISTINCT FROM."""
+    return frozenset(
+        index
+        for index, selects, called in _froms(tokens)
+        if (not selects and called == "TRIM") or tokens[index - 1].word == "DISTINCT"
+    )
+
+
+def _froms(tokens: Sequence[Token]) -> Iterator[tuple[int, bool, str]]:
+    """Yield each FROM, whether a SELECT stands before it in its parentheses, and the word before these."""
+    groups: list[tuple[bool, str]] = [(False, "")]
+    for index, token in enumerate(tokens):
+        if token.is_operator("("):
+            groups.append((False, tokens[index - 1].word if index else ""))
+        elif token.is_operator(")") and len(groups) > 1:
+            groups.pop()
+        elif token.word == "SELECT":
+            groups[-1] = (True, groups[-1][1])
+        elif token.word == "FROM":
+            yield index, *groups[-1]
 
 
 def _ends_list(following: Token | None) -> bool:
     if following is None:
         return True
     return following.is_operator(",") or following.is_operator(")") or following.word in _CLAUSES
+
+
+def _clash(token: Token, following: Token) -> bool:
+    """Tell whether two operators stand side by side that no expression has so; `+`, `-` and shifts may."""
+    pair = (token.value, following.value)
+    operators = all(each.kind is Kind.OPERATOR and each.value in _BINARY for each in (token, following))
+    together = token.end == following.start
+    if pair == ("-", ">"):
+        return True
+    return (
+        operators
+        and following.value not in ("+", "-")
+        and not (together and pair in (("<", "<"), (">", ">")))
+    )
+
+
+def _set_operand(tokens: Sequence[Token], index: int) -> Iterator[Reason]:
+    """UNION [ALL], EXCEPT and INTERSECT stand before a query."""
+    at_index = index + 1
+    if tokens[index].word == "UNION" and at_index < len(tokens) and tokens[at_index].word == "ALL":
+        at_index += 1
+    while at_index < len(tokens) and tokens[at_index].is_operator("("):
+        at_index += 1
+    if at_index >= len(tokens) or tokens[at_index].word != "SELECT":
+        yield _at(tokens[min(at_index, len(tokens) - 1)], f"a query must follow {tokens[index].word}")
+
+
+def _opens_query(tokens: Sequence[Token], index: int) -> bool:
+    start = index
+    while index < len(tokens) and tokens[index].is_operator("("):
+        index += 1
+    return index > start and index < len(tokens) and tokens[index].word == "SELECT"
+
+
+def _recursive(following: Sequence[Token]) -> bool:
+    """Tell `WITH RECURSIVE name` from a common table expression of that name."""
+    return (
+        len(following) == len(("RECURSIVE", "name"))
+        and following[0].word == "RECURSIVE"
+        and following[1].kind in (Kind.WORD, Kind.QUOTED)
+        and following[1].word != "AS"
+    )
+
+
+def _misplaced_from(tokens: Sequence[Token]) -> Iterator[Reason]:
+    """A FROM follows its SELECT."""
+    arguments = argument_words(tokens)
+    if sum(token.is_operator("(") - token.is_operator(")") for token in tokens):
+        return  # What stands inside which parentheses is not known.
+    for index, selects, _ in _froms(tokens):
+        if not selects and index not in arguments:
+            yield _at(tokens[index], "FROM has no SELECT before it")
+
+
+def _derived_table(tokens: Sequence[Token], index: int) -> Iterator[Reason]:
+    """Yield a reason where `FROM (SELECT … )` has no alias."""
+    if [other.value.upper() for other in tokens[index + 1 : index + 3]] not in (
+        ["(", "SELECT"],
+        ["(", "WITH"],
+    ):
+        return
+    end = closing(tokens, index + 1)
+    following = tokens[end + 1] if end + 1 < len(tokens) else None
+    named = following is not None and following.kind in (Kind.WORD, Kind.QUOTED)
+    if not named or (following.word in RESERVED and following.word != "AS"):
+        yield _at(following or tokens[end], "a derived table needs an alias")
+
+
+def _cases(tokens: Sequence[Token]) -> Iterator[Reason]:
+    """Every WHEN has its THEN."""
+    whens = [token for token in tokens if token.word == "WHEN"]
+    thens = [token for token in tokens if token.word == "THEN"]
+    if len(whens) != len(thens):
+        yield _at((whens or thens)[-1], f"{len(whens)} WHEN have {len(thens)} THEN")
 
 
 def _joins(tokens: Sequence[Token]) -> Iterator[Reason]:
@@ -66,7 +189,11 @@ def _joins(tokens: Sequence[Token]) -> Iterator[Reason]:
         for index, token in enumerate(tokens)
         if token.word == "JOIN" and (index == 0 or tokens[index - 1].word != "CROSS")
     ]
-    conditions = [token for token in tokens if token.word == "ON"]
+    conditions = [
+        token
+        for index, token in enumerate(tokens)
+        if token.word == "ON" and tokens[index - 1].word not in ("NULL", "ABSENT")  # of a JSON constructor
+    ]
     if len(joins) != len(conditions):
         yield _at((joins or conditions)[-1], f"{len(joins)} joins have {len(conditions)} conditions")
 

@@ -15,17 +15,28 @@ if TYPE_CHECKING:
 
 
 def hint_spans(tokens: Sequence[Token]) -> list[tuple[int, int]]:
-    """Return first and last index of each `WITH ( … )` behind a relation's name or alias.
+    """Return first and last index of each `WITH ( … )`, or old `(INDEX …)`, behind a relation's name or alias.
 
     `OPENJSON (…) WITH (…)` has a parenthesis before it, a common table expression no parenthesis behind WITH.
     """
+    spans = []
+    for index, token in enumerate(tokens[1:-1], start=1):
+        following = tokens[index + 1]
+        if not _is_name(tokens[index - 1]):
+            continue
+        if token.word == "WITH" and following.is_operator("("):
+            spans.append((index, closing(tokens, index + 1)))
+        if token.is_operator("(") and following.word == "INDEX" and tokens[index - 1].word != "WITH":
+            spans.append((index, closing(tokens, index)))
+    return spans
+
+
+def option_spans(tokens: Sequence[Token]) -> list[tuple[int, int]]:
+    """Return first and last index of each `OPTION ( … )`: no view has one, whatever stands inside."""
     return [
-        (index, _closing(tokens, index + 1))
+        (index, closing(tokens, index + 1))
         for index, token in enumerate(tokens[:-1])
-        if token.word == "WITH"
-        and index > 0
-        and _is_name(tokens[index - 1])
-        and tokens[index + 1].is_operator("(")
+        if token.word == "OPTION" and tokens[index + 1].is_operator("(")
     ]
 
 
@@ -42,7 +53,7 @@ def refused_hints(tokens: Sequence[Token]) -> Iterator[Reason]:
 
 def _in_parentheses(tokens: Sequence[Token], first: int, last: int) -> Iterator[Reason]:
     depth = 0
-    for index in range(first + 1, last):
+    for index in range(first, last):
         token = tokens[index]
         depth += token.is_operator("(") - token.is_operator(")")
         known = not token.word or token.word in REFUSED_WORDS or token.word in PLAN_HINTS
@@ -63,7 +74,7 @@ def _is_legacy(tokens: Sequence[Token], index: int) -> bool:
     )
 
 
-def _closing(tokens: Sequence[Token], index: int) -> int:
+def closing(tokens: Sequence[Token], index: int) -> int:
     """Return the index of the parenthesis that closes the one at `index`, or the last index."""
     depth = 0
     for position in range(index, len(tokens)):

@@ -40,7 +40,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token: its value without quotes, and where it begins and ends (line and column from 1)."""
+    """One token: its value without quotes, and where it begins and ends (line and column from 1).
+
+    `word` is the upper-case keyword or unquoted name, empty for every other kind.
+    """
 
     kind: Kind
     value: str
@@ -48,11 +51,7 @@ class Token:
     end: int
     line: int
     column: int
-
-    @property
-    def word(self) -> str:
-        """The upper-case keyword or unquoted name, empty for every other kind."""
-        return self.value.upper() if self.kind is Kind.WORD else ""
+    word: str
 
     def is_operator(self, text: str) -> bool:
         """Tell whether the token is this operator or punctuation."""
@@ -75,7 +74,8 @@ def tokenize(sql: str) -> list[Token]:
         kind, value, end = _token(sql, position)
         line = bisect_left(newlines, position)
         column = position - (newlines[line - 1] if line else -1)
-        tokens.append(Token(kind, value, position, end, line + 1, column))
+        word = value.upper() if kind is Kind.WORD else ""
+        tokens.append(Token(kind, value, position, end, line + 1, column, word))
         position = end
     return tokens
 

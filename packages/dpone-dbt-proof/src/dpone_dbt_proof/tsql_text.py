@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dpone_dbt_proof.reasons import Code, Reason
+from dpone_dbt_proof.tsql_grammar import argument_words
 from dpone_dbt_proof.tsql_hints import hint_spans, refused_hints
 from dpone_dbt_proof.tsql_lexer import Kind
 from dpone_dbt_proof.tsql_policy import (
@@ -122,8 +123,9 @@ def _outermost_items(tokens: Sequence[Token]) -> list[tuple[int, int, set[str]]]
 
 def written_relations(tokens: Sequence[Token]) -> Iterator[tuple[Token, tuple[str, ...]]]:
     """Yield the names that follow FROM, JOIN and APPLY: where they begin, and their parts in upper case."""
+    arguments = argument_words(tokens)
     for index, token in enumerate(tokens):
-        if token.word not in _RELATION_WORDS or (index and tokens[index - 1].word == "DISTINCT"):
+        if token.word not in _RELATION_WORDS or index in arguments:
             continue
         parts: list[str] = []
         at_index = index + 1
@@ -132,7 +134,8 @@ def written_relations(tokens: Sequence[Token]) -> Iterator[tuple[Token, tuple[st
             if at_index + 1 >= len(tokens) or not tokens[at_index + 1].is_operator("."):
                 break
             at_index += 2
-        if len(parts) > 1:
+        omits = at_index < len(tokens) and tokens[at_index].is_operator(".")
+        if len(parts) > 1 and not omits:
             yield tokens[index + 1], tuple(parts)
 
 

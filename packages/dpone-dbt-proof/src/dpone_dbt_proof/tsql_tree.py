@@ -99,6 +99,34 @@ _NODES: Final[frozenset[type[exp.Expression]]] = frozenset(
         exp.JSONPath,
         exp.JSONKeyValue,
         exp.PropertyEQ,
+        # Operators.
+        exp.Add,
+        exp.Sub,
+        exp.Mul,
+        exp.Div,
+        exp.Mod,
+        exp.And,
+        exp.Or,
+        exp.EQ,
+        exp.NEQ,
+        exp.GT,
+        exp.GTE,
+        exp.LT,
+        exp.LTE,
+        exp.NullSafeEQ,
+        exp.NullSafeNEQ,
+        exp.Like,
+        exp.Dot,
+        exp.BitwiseAnd,
+        exp.BitwiseOr,
+        exp.BitwiseXor,
+        exp.BitwiseLeftShift,
+        exp.BitwiseRightShift,
+        exp.DPipe,
+        exp.ILike,
+        exp.RegexpLike,
+        exp.SimilarTo,
+        exp.Glob,
     }
 )
 
@@ -124,7 +152,7 @@ _ARGUMENTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
     exp.Table: frozenset(["this", "db", "catalog", "alias", "hints", "pivots", "joins", "ordinality"]),
     exp.Join: frozenset(["this", "side", "kind", "on", "hint"]),
     exp.Lateral: frozenset(["this", "alias", "cross_apply", "view", "outer", "ordinality"]),
-    exp.Subquery: frozenset(["this", "alias", "pivots"]),
+    exp.Subquery: frozenset(["this", "alias", "pivots", "joins"]),
     exp.CTE: frozenset({"this", "alias"}),
     exp.With: frozenset({"expressions", "recursive"}),
     exp.Union: frozenset(["this", "expression", "distinct", "with_", "order", "limit", "offset"]),
@@ -132,6 +160,8 @@ _ARGUMENTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
     exp.Intersect: frozenset(["this", "expression", "distinct", "with_", "order", "limit", "offset"]),
 }
 """Arguments of a node that may be set; nodes that are not named here may have any, each of an allowed type."""
+
+_TUPLE_PARENTS: Final = (exp.Values, exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup)
 
 _SYSTEM_SCHEMAS: Final = ("SYS", "INFORMATION_SCHEMA")
 
@@ -190,7 +220,7 @@ def column_list_aliases(tree: exp.Expression) -> frozenset[str]:
 
 def _check_node(node: exp.Expression, reading: TreeReading) -> None:
     kind = type(node)
-    if kind not in _NODES and not isinstance(node, (exp.Func, exp.Binary, exp.JSONPathPart)):
+    if kind not in _NODES and not isinstance(node, (exp.Func, exp.JSONPathPart)):
         reading.refuse(_refusal_of(node), f"{kind.__name__} is not admitted", node)
         return
     allowed = _ARGUMENTS.get(kind)
@@ -199,6 +229,8 @@ def _check_node(node: exp.Expression, reading: TreeReading) -> None:
             if value and name not in allowed:
                 reading.refuse(*_argument_refusal(kind, name), node)
     match node:
+        case exp.Tuple() if not isinstance(node.parent, _TUPLE_PARENTS):
+            reading.refuse(Code.SQL_NOT_TSQL, "a row of values is no expression", node)
         case exp.DPipe() | exp.ILike() | exp.RegexpLike() | exp.SimilarTo() | exp.Glob():
             reading.refuse(Code.SQL_NOT_TSQL, f"{kind.__name__} is not T-SQL", node)
         case exp.Identifier() if not node.args.get("quoted") and node.name.upper() in RESERVED:
@@ -347,6 +379,8 @@ def _check_order(query: exp.Expression, reading: TreeReading) -> None:
 def _check_rows(query: exp.Select, reading: TreeReading) -> None:
     limit = query.args.get("limit")
     unordered = not query.args.get("order")
+    if query.args.get("offset") and unordered:
+        reading.refuse(Code.SQL_SYNTAX, "OFFSET needs ORDER BY", query.args["offset"])
     if limit and unordered and not _takes_all(limit) and not _only_exists(query):
         reading.refuse(Code.SQL_NONDETERMINISTIC, "TOP without ORDER BY chooses any rows", query)
     if unordered and query.args.get("from_") and isinstance(query.args.get("for_"), exp.ForClause):
@@ -402,7 +436,12 @@ def _collect_table(table: exp.Table, ctes: tuple[str, ...], reading: TreeReading
         return
     parts = _name_parts(table)
     if len(parts) == 1:
-        if not any(reading.rules.surely_equal(parts[0], cte) for cte in ctes):
+        if any(reading.rules.surely_equal(parts[0], cte) for cte in ctes):
+            return
+        if any(reading.rules.possibly_equal(parts[0], cte) for cte in ctes):
+            message = f"{parts[0]} may or may not be a common table expression"
+            reading.refuse(Code.SQL_NAME_CASE, message, table)
+        else:
             reading.refuse(Code.SQL_ONE_PART_NAME, f"{parts[0]} has no schema", table)
         return
     reading.reads.append(NameRead(parts, function=False, near=table))

@@ -13,7 +13,8 @@ from dpone_lab import independent_check
 from dpone_lab.deployment import Deployment, deploy
 from dpone_lab.expected import MARTS
 from dpone_lab.faults import FaultKind, Injection
-from dpone_lab.fixture import day_start, days_with_events
+from dpone_lab.fixture import day_start
+from dpone_lab.flights import first_and_last_day
 from dpone_lab.platform import KILLED, PodRegistry, WorkerEnd, run_worker
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def parse_day(text: str) -> date:
         day = date.fromisoformat(text)
     except ValueError:
         raise DponeError("DPONE_LAB_DAY_NOT_A_DAY", "the day is not of the form YYYY-MM-DD") from None
-    first, last = days_with_events()
+    first, last = first_and_last_day()
     if not first <= day <= last:
         raise DponeError(
             "DPONE_LAB_DAY_WITHOUT_EVENTS",

@@ -14,6 +14,7 @@ import typer
 
 from dpone.cli.errors import fail
 from dpone_contracts.errors import DponeError, ExitClass
+from dpone_lab.odbc import find_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +54,7 @@ def _run(day: str, evidence: Path | None, output: str, tell: Callable[[str], Non
         raise DponeError("DPONE_USAGE", "--format is text or json")
     if evidence is not None and evidence.exists() and (not evidence.is_dir() or any(evidence.iterdir())):
         raise DponeError("DPONE_LAB_EVIDENCE_NOT_EMPTY", f"{evidence} holds something already")
+    find_driver(None)
     from dpone_lab.demo import Timeline, parse_day, run_demo  # noqa: PLC0415 - after the cheap refusals
     from dpone_lab.profile import running_lab  # noqa: PLC0415
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform as platform_module
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib import resources
@@ -36,7 +37,7 @@ from dpone_contracts.scope import DayScope
 from dpone_dbt_proof.catalog_snapshot import load_snapshot
 from dpone_dbt_proof.lifecycle import load_tuple, root_only_settings
 from dpone_dbt_proof.mutation_closure import PlatformProfiles
-from dpone_dbt_proof.offline_compile import ModelDatabase, compile_offline
+from dpone_dbt_proof.offline_compile import CompiledProject, ModelDatabase, compile_offline
 from dpone_dbt_proof.platform_project import AuthorProject
 from dpone_dbt_proof.project_proof import ProofInputs, TwoRoots, prove_project
 from dpone_dbt_proof.proof_bundle import bundle_bytes
@@ -156,32 +157,34 @@ def deploy(lab: LabProfile, day: date, step: Callable[[str], AbstractContextMana
     """Fill the engines, prove the sample project, release it, deploy it, adopt its baselines."""
     directory = Path(lab.directory)
     login = _clickhouse_login(lab.clickhouse_dsn)
-    with step("load base tables and baselines"):
-        loader = _loader(lab)
-        create_base_tables(lab.mssql_dsn, loader)
-        create_marts(lab.mssql_dsn, loader, login, day)
-    with step("install the control schema"):
-        settings = LabSettings(
-            marker=lab.marker,
-            mssql_dsn=lab.mssql_dsn,
-            clickhouse_dsn=lab.clickhouse_dsn,
-            object_store=lab.object_store,
-            project=str(directory / "project"),
-            manifest=str(directory / "manifest.json"),
-            directory=lab.directory,
-            model_schema=MART_SCHEMA,
-            embedded_clickhouse=any(process.name == "ClickHouse" for process in lab.processes),
-        )
-        settings.make_artifact_key()
-        config = settings.runtime().sql_server
-        require(install(config, ControlNames()))
-    with step("prove the sample project"):
-        with resources.as_file(resources.files("dpone_lab") / "sample_project") as sample:
-            shutil.copytree(sample, settings.project)
-        platform = lab_policies.platform_policy()
-        compiled = _prove(settings, platform, directory / "compile")
+    settings = LabSettings(
+        marker=lab.marker,
+        mssql_dsn=lab.mssql_dsn,
+        clickhouse_dsn=lab.clickhouse_dsn,
+        object_store=lab.object_store,
+        project=str(directory / "project"),
+        manifest=str(directory / "manifest.json"),
+        directory=lab.directory,
+        model_schema=MART_SCHEMA,
+        embedded_clickhouse=any(process.name == "ClickHouse" for process in lab.processes),
+    )
+    with resources.as_file(resources.files("dpone_lab") / "sample_project") as sample:
+        shutil.copytree(sample, settings.project)
+    with ThreadPoolExecutor(1) as pool:
+        # dbt compiles offline: it needs no engine and runs while they are filled.
+        compiling = pool.submit(_compile, settings, directory / "compile")
+        with step("load base tables and baselines"):
+            loader = _loader(lab)
+            create_base_tables(lab.mssql_dsn, loader)
+            create_marts(lab.mssql_dsn, loader, login, day)
+        with step("install the control schema"):
+            settings.make_artifact_key()
+            require(install(settings.runtime().sql_server, ControlNames()))
+        with step("prove the sample project"):
+            platform = lab_policies.platform_policy()
+            proven = _prove(settings, platform, compiling.result())
     with step("release, deploy, adopt baselines"):
-        return _deploy(settings, login, platform, compiled, day)
+        return _deploy(settings, login, platform, proven, day)
 
 
 def _loader(lab: LabProfile) -> BulkLoader:
@@ -201,14 +204,19 @@ def _clickhouse_login(dsn: str) -> ClickHouseLogin:
     )
 
 
-def _prove(settings: LabSettings, platform: PlatformPolicy, work: Path) -> dict[str, Any]:
-    """Compile offline under both roots, read the catalog of what the models read, prove over that snapshot."""
+def _compile(settings: LabSettings, work: Path) -> CompiledProject:
+    """Compile offline under both roots and keep the manifest that builds are made from."""
     work.mkdir(parents=True)
     author = AuthorProject.load(Path(settings.project))
-    fields = odbc_fields(settings.mssql_dsn)
-    database = fields["DATABASE"]
+    database = odbc_fields(settings.mssql_dsn)["DATABASE"]
     compiled = compile_offline(author, ModelDatabase(database, MART_SCHEMA), work, 300)
     shutil.copyfile(work / "platform" / "target" / "manifest.json", settings.manifest)
+    return compiled
+
+
+def _prove(settings: LabSettings, platform: PlatformPolicy, compiled: CompiledProject) -> dict[str, Any]:
+    """Read the catalog of what the models read, and prove over that snapshot."""
+    author = compiled.author
     roots = TwoRoots(compiled.own, root_only_settings(compiled.settings), compiled.failures)
     profiles = PlatformProfiles({lab_policies.PROFILE: "v2"})
     first = prove_project(

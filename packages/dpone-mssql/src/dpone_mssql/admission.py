@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from dpone_contracts.bindings import AttemptBinding
 from dpone_contracts.canonical import digest_of
@@ -15,6 +15,7 @@ from dpone_mssql.literals import digest_bytes, digest_text
 
 if TYPE_CHECKING:
     from dpone_contracts.bindings import WorkflowExecutionBinding
+    from dpone_contracts.closure import WorkflowMode
     from dpone_contracts.plan_bundle import PlanBundle, PlanTarget
     from dpone_contracts.plans import OperationPlan
     from dpone_contracts.ports.refresh_state import AllocationAmounts, WorkerIdentity
@@ -50,6 +51,23 @@ def allocation_id(operation_id: str, reservation: str, resource_kind: str) -> st
             "schema": ALLOCATION_SCHEMA,
         }
     )
+
+
+def require_admissible_mode(workflow_mode: WorkflowMode) -> None:
+    """Refuse a replacement: its restore of a before image is not part of the mutation that this release renders."""
+    match workflow_mode:
+        case "normal" | "complete_scope_replay":
+            return
+        case "failed_precommit_replacement":
+            raise Refused(
+                Reason(
+                    "DPONE_REPLACEMENT_UNSUPPORTED",
+                    "this release restores no before image, so it admits no replacement",
+                    {"workflow_mode": workflow_mode},
+                )
+            )
+        case _:
+            assert_never(workflow_mode)
 
 
 class AdmissionRows:
@@ -99,6 +117,7 @@ class AdmissionRows:
         amounts: dict[str, AllocationAmounts],
     ) -> Admission:
         """Check, acquire and record in one order: the fence counter first, then guards sorted by resource."""
+        require_admissible_mode(bundle.workflow_plan.workflow_mode)
         self._require_bound(tx, binding, bundle, worker)
         epoch = self._lock_counter(tx)
         if int(tx.rows(self._sql["attempts_of_execution"], digest_bytes(binding.digest))[0][0]):

@@ -161,6 +161,7 @@ class MssqlCatalog:
             schema_bound=bound == 1,
             columns=self._columns(session, object_id),
             row_security=bool(predicates),
+            indexes=tuple(sorted(str(row[0]) for row in session.rows(self._sql["indexes"], object_id))),
         )
         if session.rows(self._sql["may_view_definition"], relation.schema, relation.name)[0][0] != 1:
             walk.unreadable.append(f"no VIEW DEFINITION on {relation}")

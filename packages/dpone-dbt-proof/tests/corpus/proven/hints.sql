@@ -17,3 +17,5 @@ select o.order_id, o.ordered_at from sales.orders o with (index = ix_orders, for
 select o.order_id, o.ordered_at from sales.orders as o with (forceseek (ix_orders (ordered_at, order_id)))
 --# apply_of_a_table reads sales.orders, crm.customers
 select o.order_id, o.ordered_at, c.customer_id from sales.orders o cross apply crm.customers c where c.customer_id = o.customer_id
+--# old_index_hint reads sales.orders
+select o.order_id from sales.orders o (index = ix_ordered_at) where o.ordered_at > '2020-01-01'

@@ -62,3 +62,7 @@ where p.price <= all (select r.price from market.rivals r where r.product_id = p
 select l.lead_id, l.created_at from crm.leads l
 where l.email_id not in (select c.email_id from crm.customers c where c.email_id is not null)
   and not exists (select * from crm.blocked b where b.email_id = l.email_id)
+--# nested_joins_in_parentheses reads sales.orders, sales.returns, sales.lines
+select o.order_id
+from ((sales.orders as o join sales.lines as l on l.order_id = o.order_id)
+    left join sales.returns as r on r.order_id = o.order_id)

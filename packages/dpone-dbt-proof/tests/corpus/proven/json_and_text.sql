@@ -49,7 +49,7 @@ where email collate Latin1_General_100_BIN2 = lower(email) collate Latin1_Genera
 select event_id, occurred_at, json_object('id': event_id, 'at': occurred_at) as envelope from web.events
 --# translate_and_format reads crm.contacts
 select contact_id, changed_at, translate(phone, '()-', '   ') as phone,
-    format(changed_at, 'yyyy-MM', 'en-US') as month, string_escape(note, 'json') as note
+    convert(char(7), changed_at, 126) as month, string_escape(note, 'json') as note
 from crm.contacts
 --# select_for_json_without_rows reads web.events
 select e.event_id, e.occurred_at, (select e.page as page, e.visitor_id as visitor for json path, without_array_wrapper) as doc
@@ -59,3 +59,8 @@ select p.post_id, p.published_at,
     stuff((select ', ' + t.name from blog.tags t where t.post_id = p.post_id order by t.name for xml path(''), type)
         .value('.', 'nvarchar(max)'), 1, 2, '') as tags
 from blog.posts p
+--# trim_characters_from_column reads crm.contacts
+select c.contact_id, trim('+' from c.phone) as phone from crm.contacts as c where c.phone is not distinct from c.mobile
+--# json_constructors reads crm.contacts
+select contact_id, json_object('phone': phone, 'note': note null on null) as j, json_array(phone, note) as a
+from crm.contacts

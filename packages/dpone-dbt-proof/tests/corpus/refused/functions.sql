@@ -70,3 +70,11 @@ select d.id, p.score from predict(model = 'm', data = sales.orders as d) with (s
 select order_id, dbo.getdate() as t from sales.orders
 --# xml_value_of_an_expression refused SQL_METHOD
 select event_id, (cast(payload as xml)).value('(/event/@id)[1]', 'int') as id from web.xml_events
+--# parse_with_culture refused SQL_SESSION
+select parse(amount_text as money using 'de-DE') as amount from finance.raw_lines
+--# format_without_culture refused SQL_SESSION
+select format(ordered_at, 'MMMM') as month from sales.orders
+--# datename_of_month refused SQL_SESSION
+select datename(month, ordered_at) as month from sales.orders
+--# isdate_of_text refused SQL_SESSION
+select order_id from sales.orders where isdate(note) = 1

@@ -4,8 +4,6 @@ select order_id from orders
 with a as (select order_id from sales.orders) select a.order_id from a join b on b.order_id = a.order_id
 --# cte_used_before_definition refused SQL_ONE_PART_NAME
 with a as (select order_id from b), b as (select order_id from sales.orders) select order_id from a
---# cte_of_other_case refused SQL_ONE_PART_NAME
-with Recent as (select order_id from sales.orders) select order_id from RECENT
 --# omitted_schema refused SQL_OMITTED_SCHEMA
 select order_id from shop..orders
 --# linked_server refused SQL_REMOTE
@@ -46,3 +44,5 @@ select value from generate_series(1, 10)
 select order_id from tempdb.dbo.orders
 --# compatibility_view refused SQL_SYSTEM_CATALOG
 select o.id, o.crdate from dbo.sysobjects as o
+--# quoted_temporary_table refused SQL_TEMP_TABLE
+select order_id from dbo.[#orders]

@@ -34,3 +34,11 @@ select top 5 order_id, ordered_at from sales.orders order by (select max(id) fro
 select o.order_id, o.ordered_at from sales.orders o join sales.returns r on r.order_id = (select min(id) from mart.event)
 --# reads_target_in_values refused SQL_TARGET_READ
 select o.order_id, v.x from sales.orders o cross apply (values ((select max(id) from mart.event))) v (x)
+--# target_in_database_of_other_case refused SQL_TARGET_READ
+select x from [SHOP].[Mart].[EVENT] as e
+--# target_with_trailing_blank refused SQL_TARGET_READ
+select x from mart.[event ]
+--# target_in_wide_letters refused SQL_TARGET_READ
+select x from mart.ＥＶＥＮＴ
+--# target_in_the_argument_of_a_rowset refused SQL_TARGET_READ
+select s.value from raw.orders as o cross apply string_split((select max(tags) from mart.event), ',') as s

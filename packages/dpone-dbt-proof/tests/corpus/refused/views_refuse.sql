@@ -54,3 +54,7 @@ select order_id from sales.orders union all values (1)
 select (place).lat from ops.trips
 --# clock_without_parentheses refused SQL_CLOCK
 select current_time as t, order_id from sales.orders
+--# option_use_hint refused SQL_OPTION
+select order_id
+from sales.orders
+option (use hint ('ENABLE_PARALLEL_PLAN_PREFERENCE'))

@@ -20,10 +20,6 @@ select order_id from where x = 1
 select order_id,, ordered_at from sales.orders
 --# stray_end unverified SQL_SYNTAX 1:19
 select case x end from sales.orders
---# use_hint unverified SQL_SYNTAX 3:13
-select order_id
-from sales.orders
-option (use hint ('ENABLE_PARALLEL_PLAN_PREFERENCE'))
 --# graph_match unverified SQL_SYNTAX 3:15
 select p.name
 from social.person p, social.likes l, social.person q
@@ -54,8 +50,30 @@ select row_number() over partition by a from sales.orders
 select a, count(*) from sales.orders group a
 --# join_without_condition unverified SQL_SYNTAX 1:39
 select o.order_id from sales.orders o join sales.returns r where r.order_id = o.order_id
---# parse_with_culture unverified SQL_SYNTAX 1:35
-select parse(amount_text as money using 'de-DE') as amount from finance.raw_lines
+--# nothing_selected unverified SQL_SYNTAX 1:8
+select from sales.orders
+--# empty_list unverified SQL_SYNTAX 1:47
+select order_id from sales.orders where x in ()
+--# derived_table_without_alias unverified SQL_SYNTAX 3:1
+select a.order_id
+from (select order_id from sales.orders)
+where order_id > 1
+--# when_without_then unverified SQL_SYNTAX 1:15
+select case x when 1 2 end as y from sales.orders
+--# equals_twice unverified SQL_SYNTAX 1:45
+select order_id from sales.orders where x = = 1
+--# arrow unverified SQL_SYNTAX 1:13
+select note->>'$.a' as a from sales.orders
+--# from_before_select unverified SQL_SYNTAX 1:1
+from sales.orders select order_id
+--# all_columns_except_some unverified SQL_SYNTAX 1:18
+select * except (note) from sales.orders
+--# union_distinct unverified SQL_SYNTAX 1:41
+select order_id from sales.orders union distinct select order_id from sales.returns
+--# offset_without_order unverified SQL_SYNTAX 1:42
+select order_id from sales.orders offset 5 rows
+--# table_expression_of_other_case unverified SQL_NAME_CASE 1:73
+with Latest as (select order_id from sales.orders) select order_id from latest
 --# function_without_argument unverified SQL_SYNTAX 1:38
 select hashbytes('SHA2_256', email), ) as h from crm.contacts
 --# unbalanced_open unverified SQL_SYNTAX 1:16

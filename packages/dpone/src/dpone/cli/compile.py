@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from dpone.cli import proof_reports
+from dpone.cli.errors import fail
 from dpone.cli.proof_inputs import (
     CatalogOption,
     FormatOption,
@@ -20,9 +21,10 @@ from dpone.cli.proof_inputs import (
     read_inputs,
     refuse_usage,
 )
+from dpone_contracts.errors import DponeError
 from dpone_dbt_proof.compile_proofs import CompiledProofs, compile_proofs
-from dpone_dbt_proof.offline_compile import CompileError, ModelDatabase, database_of
-from dpone_dbt_proof.platform_project import AuthorProject, PlatformProjectError
+from dpone_dbt_proof.offline_compile import ModelDatabase, database_of
+from dpone_dbt_proof.platform_project import AuthorProject
 from dpone_dbt_proof.project_proof import ProofInputs, ProofScope
 
 
@@ -55,9 +57,9 @@ def compile_command(
     inputs = read_inputs(catalog, certified_tuple, platform_policy)
     if out is not None and out.exists():
         refuse_usage(f"{out} exists; a bundle is never overwritten")
-    author = _author(project)
+    author = _author(project, report)
     where = _where(author, profiles_dir, database, schema)
-    compiled = _compiled(author, where, inputs, scope_of_proof, timeout)
+    compiled = _compiled(author, where, inputs, scope_of_proof, timeout, report)
     verdicts = proof_reports.Verdicts(compiled.proof, author.name, compiled.bad_models)
     if out is not None:
         with out.open("xb") as file:
@@ -74,11 +76,11 @@ def compile_command(
     raise typer.Exit(exit_class(verdicts.status))
 
 
-def _author(project: Path) -> AuthorProject:
+def _author(project: Path, report: ReportFormat) -> AuthorProject:
     try:
         return AuthorProject.load(project.resolve())
-    except PlatformProjectError as error:
-        refuse_usage(str(error))
+    except DponeError as error:
+        fail(error, report.value)
 
 
 def _where(
@@ -93,20 +95,15 @@ def _where(
 
 
 def _compiled(
-    author: AuthorProject, where: ModelDatabase, inputs: ProofInputs, scope: ProofScope, timeout: int
+    author: AuthorProject,
+    where: ModelDatabase,
+    inputs: ProofInputs,
+    scope: ProofScope,
+    timeout: int,
+    report: ReportFormat,
 ) -> CompiledProofs:
     with TemporaryDirectory(prefix="dpone-compile-") as work:
         try:
             return compile_proofs(author, where, inputs, Path(work), scope=scope, timeout_seconds=timeout)
-        except (CompileError, PlatformProjectError) as error:
-            typer.echo(f"DPONE_PROOF_{_code(error)}: {error}", err=True)
-            raise typer.Exit(exit_class_of(error)) from None
-
-
-def _code(error: Exception) -> str:
-    return "COMPILE_FAILED" if isinstance(error, CompileError) else "PROJECT"
-
-
-def exit_class_of(error: Exception) -> int:
-    """Dbt's own failure leaves everything unverified; an unusable project is a usage error."""
-    return 4 if isinstance(error, CompileError) else 2
+        except DponeError as error:
+            fail(error, report.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from dpone_dbt_proof.proof_bundle import reason_plain
 from dpone_dbt_proof.reasons import Code, Reason, Status
@@ -52,7 +53,8 @@ class Verdicts:
 
 
 def _parse_reason(bad: BadModel) -> Reason:
-    return Reason(Code.JINJA_SYNTAX, bad.message, bad.path, bad.line)
+    code = Code.JINJA_SYNTAX if bad.missing is None else Code.COMPILE_FAILED
+    return Reason(code, bad.message, bad.path, bad.line, bad.column)
 
 
 def as_json(verdicts: Verdicts, schema: str, lost: Sequence[LostProof] | None = None) -> str:
@@ -127,7 +129,11 @@ def as_annotations(verdicts: Verdicts) -> str:
 
 def _properties(reason: Reason) -> str:
     named = {"file": reason.path, "line": reason.line, "col": reason.column, "title": str(reason.code)}
-    return ",".join(f"{name}={value}" for name, value in named.items() if value is not None)
+    return ",".join(f"{name}={_in_property(value)}" for name, value in named.items() if value is not None)
+
+
+def _in_property(value: object) -> str:
+    return _escaped(str(value)).replace(":", "%3A").replace(",", "%2C")
 
 
 def _escaped(text: str) -> str:
@@ -174,7 +180,7 @@ def _results(found: Iterable[tuple[str, Reason]], codes: list[Code]) -> Iterable
             "message": {"text": f"{key}: {reason.message}. {reason.code.remedy}"},
         }
         if reason.path is not None:
-            physical: dict[str, Any] = {"artifactLocation": {"uri": reason.path}}
+            physical: dict[str, Any] = {"artifactLocation": {"uri": quote(reason.path)}}
             if reason.line is not None:
                 column = {} if reason.column is None else {"startColumn": reason.column}
                 physical["region"] = {"startLine": reason.line, **column}

@@ -49,7 +49,7 @@ def _object(item: CatalogObject) -> dict[str, Json]:
         "encrypted": item.encrypted,
         "definition": item.definition,
         "computed_columns": sorted(column.name for column in item.columns if column.computed),
-        "indexes": [],
+        "indexes": list(item.indexes),
     }
 
 

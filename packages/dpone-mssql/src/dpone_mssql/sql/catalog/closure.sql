@@ -21,6 +21,8 @@ INNER JOIN sys.types AS t ON t.[user_type_id] = c.[user_type_id]
 LEFT JOIN sys.computed_columns AS k ON k.[object_id] = c.[object_id] AND k.[column_id] = c.[column_id]
 WHERE c.[object_id] = ?
 ORDER BY c.[column_id];
+-- name: indexes
+SELECT i.[name] FROM sys.indexes AS i WHERE i.[object_id] = ? AND i.[name] IS NOT NULL;
 -- name: edges
 SELECT DISTINCT d.[referenced_id], d.[referenced_server_name], d.[referenced_database_name],
     d.[referenced_schema_name], d.[referenced_entity_name], d.[is_schema_bound_reference], d.[is_caller_dependent],

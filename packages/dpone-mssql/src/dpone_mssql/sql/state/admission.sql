@@ -49,10 +49,6 @@ VALUES (?, ?, ?);
 INSERT INTO {{control}}.[allocations] ([allocation_id], [reservation_id], [operation_id], [resource_kind], [amount],
     [status])
 VALUES (?, ?, ?, ?, ?, N'RESERVED');
--- name: insert_replacement_successor
-INSERT INTO {{control}}.[replacement_successors] ([predecessor_binding_sha256], [workflow_replacement_plan_sha256],
-    [successor_binding_sha256])
-VALUES (?, ?, ?);
 -- name: latest_attempts
 SELECT a.[operation_id], d.[bytes], a.[guard_resource_id], r.[reservation_id]
 FROM {{control}}.[attempts] AS a

@@ -1,7 +1,3 @@
--- name: operation
-SELECT o.[target_authority_id], o.[scope_family_id]
-FROM {{control}}.[target_owners] AS o
-WHERE o.[deployment_id] = ? AND o.[model_unique_id] = ?;
 -- name: plan_of_operation
 SELECT e.[deployment_id], e.[plan_bundle_sha256]
 FROM {{control}}.[attempts] AS a
