@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -78,3 +81,22 @@ def test_an_object_may_never_be_replaced() -> None:
     assert judge(standing(BEFORE), standing(BEFORE), now, success=False) == [
         "object manifest.json was replaced or lost"
     ]
+
+
+def test_the_judge_and_its_reader_know_nothing_of_the_product() -> None:
+    told = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys, dpone_lab.fault_matrix_check, dpone_lab.fault_matrix_control;"
+            "print([name for name in sys.modules if name.partition('.')[0].startswith('dpone')])",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(ast.literal_eval(told.stdout)) == {
+        "dpone_lab",
+        "dpone_lab.fault_matrix_check",
+        "dpone_lab.fault_matrix_control",
+    }

@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dpone_contracts.errors import DponeError
+from dpone_lab.demo import Timeline
 from dpone_lab.fault_matrix_build import WireCase, WireMatrix, cases_of
+from dpone_lab.fault_matrix_lab import fault_lab
 from dpone_lab.fault_matrix_wire import Kind, Message, WireFault
+from dpone_lab.faults_command import DAY
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def faults(*arguments: str) -> tuple[int, dict[str, Any]]:
@@ -38,6 +45,15 @@ def test_every_message_is_cut_before_and_after_and_a_commit_meets_every_fault() 
 def test_an_entry_that_is_none_is_refused(entry: str) -> None:
     code, told = faults("--only", "publish", "--entry", entry)
     assert (code, told["code"]) == (2, "DPONE_USAGE")
+
+
+def test_a_real_engine_is_never_put_in_the_matrix(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DPONE_CLICKHOUSE_DSN", "http://user:secret@clickhouse.example:8123/")
+    with (
+        pytest.raises(DponeError, match="unset DPONE_CLICKHOUSE_DSN"),
+        fault_lab(tmp_path, DAY, Timeline(print).step),
+    ):
+        raise AssertionError("started")
 
 
 @pytest.mark.engine

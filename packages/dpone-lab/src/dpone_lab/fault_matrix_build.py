@@ -16,7 +16,8 @@ from dpone_contracts.errors import DponeError, ExitClass
 from dpone_lab.demo import Timeline
 from dpone_lab.expected import MARTS
 from dpone_lab.fault_matrix import sampled
-from dpone_lab.fault_matrix_lab import CONTROL, IMAGES, FaultLab, Until, fault_lab
+from dpone_lab.fault_matrix_control import CONTROL, IMAGES
+from dpone_lab.fault_matrix_lab import FaultLab, Until, fault_lab
 from dpone_lab.fault_matrix_wire import Kind, Message, Wire, WireFault
 from dpone_lab.faults import WorkerKilled
 from dpone_lab.fixture import MART_SCHEMA, day_start

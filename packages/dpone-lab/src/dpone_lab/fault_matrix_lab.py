@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import uuid
@@ -11,20 +12,29 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyodbc
 
+from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.refresh_state import WorkerIdentity
 from dpone_lab.composition import lab_services
 from dpone_lab.deployment import Deployment, deploy
 from dpone_lab.expected import MARTS
-from dpone_lab.fault_matrix_check import Entry, Heads, Model, Standing
+from dpone_lab.fault_matrix_check import Standing
+from dpone_lab.fault_matrix_control import Control, read_operations
 from dpone_lab.faults import WorkerKilled
 from dpone_lab.fixture import MART_SCHEMA, day_start
 from dpone_lab.independent_check import Multiset, read_base, successor_rows, take_snapshot
 from dpone_lab.platform import KILLED, PodRecord, PodRegistry
-from dpone_lab.profile import DATABASE, running_lab, stop_processes
+from dpone_lab.profile import (
+    CLICKHOUSE_VARIABLE,
+    DATABASE,
+    MSSQL_VARIABLE,
+    STORE_VARIABLE,
+    running_lab,
+    stop_processes,
+)
 from dpone_lab.sqlserver.server import Endpoint
 
 if TYPE_CHECKING:
@@ -38,8 +48,6 @@ if TYPE_CHECKING:
 
 TASK_ID: Final = "semantic_refresh__dbt_build_test"
 OWNER_ID: Final = "dpone-lab/worker"
-CONTROL: Final = "dpone_control"
-IMAGES: Final = "dpone_images"
 _KEPT_FOLDERS: Final = ("objects", "pods", "attestations")
 
 
@@ -192,7 +200,7 @@ class FaultLab:
         tables = {table.name: table for table in self.clickhouse_tables()}
         names = {name: table.uuid for name, table in tables.items()}
         with closing(pyodbc.connect(self.profile.mssql_dsn, autocommit=True)) as connection:
-            control = _Control.read(connection, self.plan_bundle_sha256)
+            control = Control.read(connection, self.plan_bundle_sha256)
         models = tuple(
             control.model(
                 mart.name,
@@ -207,7 +215,7 @@ class FaultLab:
     def operations(self) -> dict[str, str]:
         """The day's operations in hex, by table name."""
         with closing(pyodbc.connect(self.profile.mssql_dsn, autocommit=True)) as connection:
-            return _operations(connection, self.plan_bundle_sha256)
+            return read_operations(connection, self.plan_bundle_sha256)
 
     def _sql_digest(self, table: str) -> str:
         """A digest of all rows of a target, read from the engine below the endpoint."""
@@ -239,7 +247,13 @@ class FaultLab:
 def fault_lab(
     parent: Path, day: date, step: Callable[[str], AbstractContextManager[None]]
 ) -> Iterator[FaultLab]:
-    """Start a lab, deploy the sample, activate the day, and take the SQL Server endpoint into this process."""
+    """Start a lab, deploy the sample, activate the day, and take the SQL Server endpoint into this process.
+
+    Raises `DponeError` where a variable puts a real engine in place of the lab's: nobody's real tables are put back.
+    """
+    real = [name for name in (MSSQL_VARIABLE, CLICKHOUSE_VARIABLE, STORE_VARIABLE) if os.environ.get(name)]
+    if real:
+        raise DponeError("DPONE_USAGE", f"only the lab's own engines are broken: unset {', '.join(real)}")
     with ExitStack() as stack:
         with step("start the engines"):
             profile = stack.enter_context(running_lab(parent / "lab"))
@@ -304,7 +318,7 @@ def _password(directory: Path) -> str:
 
 def _copy(source: Path, target: Path) -> None:
     """Copy a directory with owners and times: PostgreSQL refuses files of another account."""
-    subprocess.run(["cp", "-a", "--reflink=auto", str(source), str(target)], check=True)  # noqa: S607
+    subprocess.run(["cp", "-a", str(source), str(target)], check=True)  # noqa: S607
 
 
 def _objects(root: Path) -> tuple[tuple[str, str], ...]:
@@ -314,93 +328,3 @@ def _objects(root: Path) -> tuple[tuple[str, str], ...]:
             for path in root.rglob("*.object")
         )
     )
-
-
-def _operations(connection: pyodbc.Connection, plan_bundle_sha256: str) -> dict[str, str]:
-    """The operations of an activated plan in hex, by table name."""
-    found = connection.execute(
-        f"SELECT plan_bundle FROM {CONTROL}.activations"
-        f" WHERE plan_bundle_sha256 = 0x{plan_bundle_sha256.removeprefix('sha256:')}"
-    ).fetchall()
-    return {
-        plan["model_unique_id"].rsplit(".", 1)[-1]: plan["operation_id"].removeprefix("sha256:")
-        for plan in json.loads(found[0][0])["operation_plans"]
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class _Control:
-    """The control tables that the judge needs, as plain rows."""
-
-    journal: list[tuple[Any, ...]]
-    attempts: list[tuple[Any, ...]]
-    heads: dict[str, tuple[Any, ...]]
-    scopes: dict[str, tuple[Any, ...]]
-    checkpoints: dict[str, str]
-    owners: list[tuple[Any, ...]]
-    receipts: set[str]
-    plans: dict[str, str]
-    summary: str | None
-
-    @classmethod
-    def read(cls, connection: pyodbc.Connection, plan_bundle_sha256: str) -> _Control:
-        def rows(statement: str) -> list[tuple[Any, ...]]:
-            return [tuple(row) for row in connection.execute(statement).fetchall()]
-
-        summaries = rows(f"SELECT summary_sha256 FROM {CONTROL}.summaries")
-        return cls(
-            journal=rows(
-                "SELECT operation_id, version, state, predecessor, attempt_binding_sha256, receipt_schema"
-                f" FROM {CONTROL}.journal ORDER BY operation_id, version"
-            ),
-            attempts=rows(
-                f"SELECT operation_id, attempt_binding_sha256 FROM {CONTROL}.attempts ORDER BY fencing_epoch"
-            ),
-            heads={
-                str(row[0]): row[1:]
-                for row in rows(
-                    "SELECT target_authority_id, generation, target_uuid, owner_operation_id"
-                    f" FROM {CONTROL}.target_heads"
-                )
-            },
-            scopes={
-                row[0].hex(): row[1:]
-                for row in rows(
-                    f"SELECT scope_family_id, scope_revision, operation_id FROM {CONTROL}.scope_heads"
-                )
-            },
-            checkpoints={
-                row[0].hex(): str(row[1])
-                for row in rows(f"SELECT scope_family_id, covered_until FROM {CONTROL}.checkpoints")
-            },
-            owners=rows(
-                f"SELECT target_authority_id, model_unique_id, scope_family_id FROM {CONTROL}.target_owners"
-            ),
-            receipts={row[0].hex() for row in rows(f"SELECT operation_id FROM {CONTROL}.build_receipts")},
-            plans=_operations(connection, plan_bundle_sha256),
-            summary=summaries[0][0].hex() if summaries else None,
-        )
-
-    def model(self, name: str, *, sql: str, clickhouse: str, uuids: dict[str, str]) -> Model:
-        authority, _, family = next(row for row in self.owners if row[1].endswith(f".{name}"))
-        operation = self.plans[name]
-        generation, target_uuid, owner = self.heads[authority]
-        revision = self.scopes.get(family.hex(), (0,))[0]
-        return Model(
-            name=name,
-            operation=operation,
-            built=operation in self.receipts,
-            sql=sql,
-            clickhouse=clickhouse,
-            target_uuid=uuids.get(name),
-            attempts=tuple(row[1].hex() for row in self.attempts if row[0].hex() == operation),
-            journal=tuple(
-                Entry(int(version), state, predecessor, attempt.hex(), schema)
-                for found, version, state, predecessor, attempt, schema in self.journal
-                if found.hex() == operation
-            ),
-            heads=Heads(
-                int(generation), target_uuid, owner.hex(), int(revision), self.checkpoints[family.hex()]
-            ),
-            tables=tuple(sorted((table, found) for table, found in uuids.items() if operation[:16] in table)),
-        )
