@@ -84,17 +84,11 @@ def test_an_object_may_never_be_replaced() -> None:
 
 
 def test_the_judge_and_its_reader_know_nothing_of_the_product() -> None:
-    told = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys, dpone_lab.fault_matrix_check, dpone_lab.fault_matrix_control;"
-            "print([name for name in sys.modules if name.partition('.')[0].startswith('dpone')])",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    script = """
+import sys, dpone_lab.fault_matrix_check, dpone_lab.fault_matrix_control
+print([name for name in sys.modules if name.partition('.')[0].startswith('dpone')])
+"""
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert set(ast.literal_eval(told.stdout)) == {
         "dpone_lab",
         "dpone_lab.fault_matrix_check",
