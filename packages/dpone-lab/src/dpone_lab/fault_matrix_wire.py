@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, assert_never
@@ -71,6 +72,7 @@ class Wire(FaultPlan):
         self._armed: tuple[int, WireFault] | None = None
         self._released = threading.Event()
         self._waiting = threading.Event()
+        self._operator = ThreadPoolExecutor(max_workers=1)
 
     def arm(self, number: int | None, fault: WireFault = WireFault.CUT_BEFORE) -> None:
         """Count from 1 again; without a number nothing will be broken."""
@@ -136,6 +138,10 @@ class Wire(FaultPlan):
 
     def kill_server(self) -> None:
         """PostgreSQL dies as in a power cut, every session with it, and comes back."""
+        # It ends together with the thread that started it: that must not be a session's.
+        self._operator.submit(self._restart).result()
+
+    def _restart(self) -> None:
         cluster = self._endpoint().cluster
         cluster.crash()
         cluster.restart()
