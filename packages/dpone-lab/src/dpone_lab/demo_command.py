@@ -30,7 +30,7 @@ def demo(
     output: Annotated[str, typer.Option("--format", help="text or json")] = "text",
 ) -> None:
     """One day end to end, the next day's worker killed mid-commit and reconciled, both days checked from outside."""
-    signal.signal(signal.SIGTERM, _leave)
+    leave_on_sigterm()
     started = time.monotonic()
 
     def tell(text: str) -> None:
@@ -66,6 +66,11 @@ def _run(day: str, evidence: Path | None, output: str, tell: Callable[[str], Non
             with timeline.step("start the engines"):
                 lab = stack.enter_context(running_lab(Path(parent) / "lab"))
             return run_demo(lab, wanted, evidence, timeline)
+
+
+def leave_on_sigterm() -> None:
+    """Let SIGTERM end a command like any other end: its lab is taken down."""
+    signal.signal(signal.SIGTERM, _leave)
 
 
 def _leave(number: int, frame: object) -> NoReturn:  # noqa: ARG001 - the signal's own arguments

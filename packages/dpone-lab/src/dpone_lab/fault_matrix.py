@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import random
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dpone.application.run import run_workflow
 from dpone_contracts.errors import DponeError
 from dpone_lab.fault_matrix_check import judge
-from dpone_lab.faults import Boundary, Injection, Injector, Transport, WorkerKilled, faults_at
+from dpone_lab.faults import Boundary, FaultKind, Injection, Injector, Transport, WorkerKilled, faults_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dpone.application.services import Services
     from dpone_contracts.ports.refresh_state import WorkerIdentity
     from dpone_lab.fault_matrix_check import Standing
+    from dpone_lab.faults import Delivery
 
 KILLED: Final = "killed"
 DONE: Final = "done"
@@ -121,22 +123,37 @@ class Play:
         """Put the world back and look at it."""
         world.begin(stage)
         there = world.standing()
-        return cls(world, Outcome(name), world.transport(), there, there)
+        this = cls(world, Outcome(name), world.transport(), there, there)
+        this.transport.beside = this.landing
+        return this
+
+    @contextmanager
+    def landing(self, delivery: Delivery) -> Iterator[None]:
+        """What a try sent before it lost its fences may no longer move any journal or head."""
+        before = self.world.standing()
+        yield
+        for model, now in zip(before.models, self.world.standing().models, strict=True):
+            moved = (model.journal, model.heads) != (now.journal, now.heads)
+            if moved and len(model.attempts) > delivery.sender:
+                self.outcome.wrong.append(
+                    f"{now.name}: a late {delivery.method} took effect without its fence"
+                )
 
     def attempt(self, number: int, injection: Injection | None = None) -> list[Boundary]:
         """One process of the n-th try, to its end; the boundaries that it passed."""
-        injector = Injector(() if injection is None else (injection,), self.transport)
+        injector = Injector(() if injection is None else (injection,), self.transport, number)
         services = injector.around(self.world.services())
         worker = self.world.worker(number)
         try:
-            summary = run_workflow(
-                services, self.world.deployment_id, self.world.plan_bundle_sha256, worker
-            )
+            summary = run_workflow(services, self.world.deployment_id, self.world.plan_bundle_sha256, worker)
             ending = f"{DONE} {summary.digest}"
         except WorkerKilled:
             ending = KILLED
         except DponeError as error:
             ending = f"{error.code} {error}"
+        except Exception as fault:  # noqa: BLE001 - a process edge: the worker would end with a traceback
+            ending = f"DPONE_INTERNAL {type(fault).__name__}: {fault}"
+            self.outcome.wrong.append(f"a try ended with {ending}")
         self.outcome.endings.append(ending)
         self.outcome.fired += injector.fired
         if injection is not None and not injector.fired:
@@ -162,9 +179,14 @@ def play(world: World, case: Case) -> Outcome:
     """Break a run, let the successor try recover, and see that it ends and that trying further changes nothing."""
     this = Play.start(world, case.name, case.first.boundary.split("/", 1)[0])
     this.attempt(1, case.first)
+    return recover(this, case)
+
+
+def recover(this: Play, case: Case) -> Outcome:
+    """What comes after the first try of a case has ended."""
     number = 1
     if not this.done:
-        world.end(world.worker(1))
+        this.world.end(this.world.worker(1))
         number = 2
         this.outcome.recovery = this.attempt(2, case.second)
         if not this.done and case.second is not None:
@@ -173,15 +195,23 @@ def play(world: World, case: Case) -> Outcome:
     if this.transport.held:
         this.transport.land_all()
         this.look("the last late call")
-    if this.done or this.now.built:
+    if (this.done or this.now.built) and not _may_stop(case):
         _require_end(this)
+    if this.done:
         _require_idempotence(this, number)
     return this.outcome
 
 
+def _may_stop(case: Case) -> bool:
+    """A successor try that left half a scratch has no successor: its attempt never uses the names again."""
+    return case.second is not None and case.second.fault is FaultKind.TORN
+
+
 def _require_end(this: Play) -> None:
     if not this.done:
-        this.outcome.wrong.append(f"every mutation committed, the run did not end: {this.outcome.endings[-1]}")
+        this.outcome.wrong.append(
+            f"every mutation committed, the run did not end: {this.outcome.endings[-1]}"
+        )
     elif not this.now.complete:
         this.outcome.wrong.append("the run ended and is not complete")
 
@@ -240,11 +270,16 @@ class Matrix:
         wanted = [each for each in breakable if not stages or each.stage in stages]
         return cls(part, world, wanted, [outcome])
 
-    def play(self, cases: Iterable[Case], tell: Callable[[str], None]) -> list[Outcome]:
+    def play(
+        self,
+        cases: Iterable[Case],
+        tell: Callable[[str], None],
+        how: Callable[[World, Case], Outcome] = play,
+    ) -> list[Outcome]:
         """Play some cases, and tell of each."""
         played = []
         for case in cases:
-            outcome = play(self.world, case)
+            outcome = how(self.world, case)
             ends = " | ".join(map(_short, outcome.endings))
             tell(f"{'wrong' if outcome.wrong else 'right'}  {self.part}~{case.name}  {ends}")
             played.append(outcome)

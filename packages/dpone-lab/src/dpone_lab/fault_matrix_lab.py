@@ -20,6 +20,7 @@ from dpone_lab.composition import lab_services
 from dpone_lab.deployment import Deployment, deploy
 from dpone_lab.expected import MARTS
 from dpone_lab.fault_matrix_check import Entry, Heads, Model, Standing
+from dpone_lab.faults import WorkerKilled
 from dpone_lab.fixture import MART_SCHEMA, day_start
 from dpone_lab.independent_check import Multiset, read_base, successor_rows, take_snapshot
 from dpone_lab.platform import KILLED, PodRecord, PodRegistry
@@ -38,7 +39,20 @@ if TYPE_CHECKING:
 TASK_ID: Final = "semantic_refresh__dbt_build_test"
 OWNER_ID: Final = "dpone-lab/worker"
 CONTROL: Final = "dpone_control"
+IMAGES: Final = "dpone_images"
 _KEPT_FOLDERS: Final = ("objects", "pods", "attestations")
+
+
+@dataclass(frozen=True)
+class Until:
+    """Progress that ends the process where a stage first begins."""
+
+    stage_name: str
+
+    def stage(self, name: str, model_unique_id: str | None, state: str) -> None:  # noqa: ARG002 - the port's
+        """Raise at the stage."""
+        if name == self.stage_name:
+            raise WorkerKilled
 
 
 class NotRestoredError(Exception):
@@ -100,6 +114,10 @@ class FaultLab:
         record = PodRecord(worker.pod_uid, 1, worker.task_id, worker.try_number, at, KILLED, at)
         PodRegistry(self.deployment.settings.pods).write(record)
 
+    def stop(self) -> None:
+        """End the endpoint that serves now."""
+        self.endpoint.stop()
+
     # --- templates ----------------------------------------------------------------------------------------------
 
     def keep(self, name: str) -> None:
@@ -153,13 +171,13 @@ class FaultLab:
         there = {table.uuid: table.name for table in self.clickhouse_tables()}
         if not names.keys() <= there.keys():
             raise NotRestoredError("a table of the template is gone")
-        moved = [uuid for uuid, name in there.items() if names.get(uuid, name) != name]
-        for uuid in moved:
-            execute(f"RENAME TABLE {database}.`{there[uuid]}` TO {database}.`moved_{uuid}`")
-        for uuid in there.keys() - names.keys():
-            execute(f"DROP TABLE {database}.`{there[uuid]}` SYNC")
-        for uuid in moved:
-            execute(f"RENAME TABLE {database}.`moved_{uuid}` TO {database}.`{names[uuid]}`")
+        moved = [table for table, name in there.items() if names.get(table, name) != name]
+        for table in moved:
+            execute(f"RENAME TABLE {database}.`{there[table]}` TO {database}.`moved_{table}`")
+        for table in there.keys() - names.keys():
+            execute(f"DROP TABLE {database}.`{there[table]}` SYNC")
+        for table in moved:
+            execute(f"RENAME TABLE {database}.`moved_{table}` TO {database}.`{names[table]}`")
         if self.clickhouse_tables() != wanted:
             raise NotRestoredError("ClickHouse's tables are not the template's")
 
@@ -185,6 +203,11 @@ class FaultLab:
             for mart in MARTS
         )
         return Standing(models, control.summary, _objects(self.directory / "objects"))
+
+    def operations(self) -> dict[str, str]:
+        """The day's operations in hex, by table name."""
+        with closing(pyodbc.connect(self.profile.mssql_dsn, autocommit=True)) as connection:
+            return _operations(connection, self.plan_bundle_sha256)
 
     def _sql_digest(self, table: str) -> str:
         """A digest of all rows of a target, read from the engine below the endpoint."""
@@ -213,7 +236,9 @@ class FaultLab:
 
 
 @contextmanager
-def fault_lab(parent: Path, day: date, step: Callable[[str], AbstractContextManager[None]]) -> Iterator[FaultLab]:
+def fault_lab(
+    parent: Path, day: date, step: Callable[[str], AbstractContextManager[None]]
+) -> Iterator[FaultLab]:
     """Start a lab, deploy the sample, activate the day, and take the SQL Server endpoint into this process."""
     with ExitStack() as stack:
         with step("start the engines"):
@@ -238,7 +263,7 @@ def fault_lab(parent: Path, day: date, step: Callable[[str], AbstractContextMana
                 for mart in MARTS
             },
         )
-        stack.callback(lambda: lab.endpoint.stop())
+        stack.callback(lab.stop)
         yield lab
 
 
@@ -291,6 +316,18 @@ def _objects(root: Path) -> tuple[tuple[str, str], ...]:
     )
 
 
+def _operations(connection: pyodbc.Connection, plan_bundle_sha256: str) -> dict[str, str]:
+    """The operations of an activated plan in hex, by table name."""
+    found = connection.execute(
+        f"SELECT plan_bundle FROM {CONTROL}.activations"
+        f" WHERE plan_bundle_sha256 = 0x{plan_bundle_sha256.removeprefix('sha256:')}"
+    ).fetchall()
+    return {
+        plan["model_unique_id"].rsplit(".", 1)[-1]: plan["operation_id"].removeprefix("sha256:")
+        for plan in json.loads(found[0][0])["operation_plans"]
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class _Control:
     """The control tables that the judge needs, as plain rows."""
@@ -310,9 +347,6 @@ class _Control:
         def rows(statement: str) -> list[tuple[Any, ...]]:
             return [tuple(row) for row in connection.execute(statement).fetchall()]
 
-        plan = plan_bundle_sha256.removeprefix("sha256:")
-        found = rows(f"SELECT plan_bundle FROM {CONTROL}.activations WHERE plan_bundle_sha256 = 0x{plan}")
-        bundle = json.loads(found[0][0])
         summaries = rows(f"SELECT summary_sha256 FROM {CONTROL}.summaries")
         return cls(
             journal=rows(
@@ -331,24 +365,25 @@ class _Control:
             },
             scopes={
                 row[0].hex(): row[1:]
-                for row in rows(f"SELECT scope_family_id, scope_revision, operation_id FROM {CONTROL}.scope_heads")
+                for row in rows(
+                    f"SELECT scope_family_id, scope_revision, operation_id FROM {CONTROL}.scope_heads"
+                )
             },
             checkpoints={
                 row[0].hex(): str(row[1])
                 for row in rows(f"SELECT scope_family_id, covered_until FROM {CONTROL}.checkpoints")
             },
-            owners=rows(f"SELECT target_authority_id, model_unique_id, scope_family_id FROM {CONTROL}.target_owners"),
+            owners=rows(
+                f"SELECT target_authority_id, model_unique_id, scope_family_id FROM {CONTROL}.target_owners"
+            ),
             receipts={row[0].hex() for row in rows(f"SELECT operation_id FROM {CONTROL}.build_receipts")},
-            plans={
-                plan["model_unique_id"]: plan["operation_id"].removeprefix("sha256:")
-                for plan in bundle["operation_plans"]
-            },
+            plans=_operations(connection, plan_bundle_sha256),
             summary=summaries[0][0].hex() if summaries else None,
         )
 
     def model(self, name: str, *, sql: str, clickhouse: str, uuids: dict[str, str]) -> Model:
-        authority, unique_id, family = next(row for row in self.owners if row[1].endswith(f".{name}"))
-        operation = self.plans[unique_id]
+        authority, _, family = next(row for row in self.owners if row[1].endswith(f".{name}"))
+        operation = self.plans[name]
         generation, target_uuid, owner = self.heads[authority]
         revision = self.scopes.get(family.hex(), (0,))[0]
         return Model(
@@ -364,8 +399,8 @@ class _Control:
                 for found, version, state, predecessor, attempt, schema in self.journal
                 if found.hex() == operation
             ),
-            heads=Heads(int(generation), target_uuid, owner.hex(), int(revision), self.checkpoints[family.hex()]),
-            tables=tuple(
-                sorted((table, found) for table, found in uuids.items() if operation[:16] in table)
+            heads=Heads(
+                int(generation), target_uuid, owner.hex(), int(revision), self.checkpoints[family.hex()]
             ),
+            tables=tuple(sorted((table, found) for table, found in uuids.items() if operation[:16] in table)),
         )

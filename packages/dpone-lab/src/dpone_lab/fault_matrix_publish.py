@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from dpone.application.run import run_workflow
 from dpone_contracts.errors import DponeError
 from dpone_lab.demo import Timeline
-from dpone_lab.fault_matrix import Matrix, Wanted, cases_of, pairs
-from dpone_lab.fault_matrix_lab import fault_lab
+from dpone_lab.fault_matrix import KILLED, Matrix, Play, cases_of, pairs, recover
+from dpone_lab.fault_matrix_lab import Until, fault_lab
 from dpone_lab.fault_matrix_memory import EMPTY_DAY, NORMAL_DAY, MemoryWorld
-from dpone_lab.faults import EFFECTS, Delivery, Transport, WorkerKilled
+from dpone_lab.faults import EFFECTS, Delivery, FaultKind, Transport, WorkerKilled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,9 +24,10 @@ if TYPE_CHECKING:
 
     from dpone.application.services import Services
     from dpone_contracts.ports.refresh_state import WorkerIdentity
+    from dpone_lab.fault_matrix import Case, Outcome, Wanted
     from dpone_lab.fault_matrix_check import Standing
     from dpone_lab.fault_matrix_lab import FaultLab
-    from dpone_lab.faults import Boundary
+    from dpone_lab.faults import Boundary, Injection
 
 STAGES: Final = ("SEAL", "PREPARE", "COMMIT", "PUBLISH", "SUMMARISE")
 TORN: Final = frozenset({"create_scratch", "load_chunk", "build_shadow"})
@@ -31,6 +35,11 @@ SEALING: Final = "SEAL"
 COMMITTING: Final = "COMMIT"
 ENGINES: Final = "engines"
 MEMORY_WORLDS: Final = {"memory": NORMAL_DAY, "memory-empty-day": EMPTY_DAY}
+PROCESSES: Final = "processes"
+PROCESS_KILLS: Final = 6
+"""How many of the kills are done to a real process: the others end a run in this process where SIGKILL would."""
+LATE_EXCHANGES: Final = (1, 5, 6, 7, 10, 12, 0)
+"""Before: the first look, the doubt's entry, the burn, the second look, PREPARED, the gates; and after everything."""
 LANDS_IN_RECOVERY: Final = 40
 """Boundaries after which the successor try holds every fence, and has not ended."""
 
@@ -40,18 +49,6 @@ class _Silent:
 
     def stage(self, name: str, model_unique_id: str | None, state: str) -> None:
         """Nobody listens."""
-
-
-@dataclass(frozen=True)
-class _Until:
-    """Progress that ends the process where a stage first begins."""
-
-    stage_name: str
-
-    def stage(self, name: str, model_unique_id: str | None, state: str) -> None:  # noqa: ARG002 - the port's
-        """Raise at the stage."""
-        if name == self.stage_name:
-            raise WorkerKilled
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ class PublishWorld:
         """Let the first try run until a stage begins, and keep the lab as it is then."""
         with suppress(WorkerKilled):
             run_workflow(
-                self.lab.services(_Until(stage)), self.deployment_id, self.plan_bundle_sha256, self.worker(1)
+                self.lab.services(Until(stage)), self.deployment_id, self.plan_bundle_sha256, self.worker(1)
             )
         self.lab.keep(stage)
 
@@ -114,11 +111,42 @@ class PublishWorld:
         """A request that is under way takes effect without what the adapter asks before it sends."""
         return Transport(again=self._again, tear=self._tear)
 
+    def run_until_killed(self, injection: Injection) -> bool:
+        """The first try as a process of its own, killed with SIGKILL where it waits; whether it came that far."""
+        worker = self.worker(1)
+        settings = {
+            "lab": self.lab.deployment.settings.to_json(),
+            "deployment_id": self.deployment_id,
+            "plan_bundle_sha256": self.plan_bundle_sha256,
+            "dag_run_id": worker.dag_run_id,
+            "task_id": worker.task_id,
+            "try_number": worker.try_number,
+            "pod_uid": worker.pod_uid,
+            "hold_at": injection.name,
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dpone_lab.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(settings))
+        process.stdin.close()
+        held = any(json.loads(line)["event"] == "held" for line in process.stdout)
+        process.kill()
+        process.wait()
+        return held
+
     def _again(self, delivery: Delivery) -> object:
         if delivery.method != "exchange":
             return delivery.deliver()
         target, _, scratch, _ = delivery.arguments
-        names = f"{target.publication_database}.`{target.publication_target_table}` AND {_name(scratch.shadow)}"
+        names = (
+            f"{target.publication_database}.`{target.publication_target_table}` AND {_name(scratch.shadow)}"
+        )
         try:
             self._execute(f"EXCHANGE TABLES {names}")
         except OSError as refused:
@@ -146,28 +174,56 @@ def _name(relation: object) -> str:
     return f"{database}.`{name}`"
 
 
+def play_killed(world: PublishWorld, case: Case) -> Outcome:
+    """A case whose first try is a real process under SIGKILL."""
+    this = Play.start(world, case.name, case.first.boundary.split("/", 1)[0])
+    if world.run_until_killed(case.first):
+        this.outcome.fired.append(case.first.name)
+    else:
+        this.outcome.wrong.append(f"the boundary was not reached: {case.first.name}")
+    this.outcome.endings.append(KILLED)
+    this.look(KILLED)
+    return recover(this, case)
+
+
 def landings(boundary: Boundary) -> tuple[int, ...]:
-    """When a late call lands: an exchange before each of the boundaries that settle it, others in the recovery."""
-    return (*range(1, 11), 0) if boundary.method == "exchange" else (LANDS_IN_RECOVERY, 0)
+    """When a late call lands: an exchange wherever settling it takes a step, others once the fences have moved."""
+    return LATE_EXCHANGES if boundary.method == "exchange" else (LANDS_IN_RECOVERY,)
+
+
+def engine_cases(boundaries: list[Boundary], torn: frozenset[str]) -> list[Case]:
+    """What the engines decide: a call that never arrives is the late one before it lands, so it is played in memory."""
+    cases = cases_of(boundaries, landings, torn)
+    return [case for case in cases if case.first.fault is not FaultKind.NOT_APPLIED]
 
 
 def play_publish(parent: Path, day: date, wanted: Wanted, tell: Callable[[str], None]) -> list[Matrix]:
     """Everything that publishes: reads and second faults in memory, every effect on the lab's engines."""
-    matrices = []
-    for part, rows in MEMORY_WORLDS.items():
-        if wanted.plays(part):
-            matrices.append(_in_memory(part, MemoryWorld.of(*rows), wanted, tell))
-    if wanted.plays(ENGINES):
-        timeline = Timeline(tell)
-        with fault_lab(parent, day, timeline.step) as lab:
-            with timeline.step("build the day"):
-                world = PublishWorld.of(lab)
-            with timeline.step("golden run"):
-                matrix = Matrix.of(ENGINES, world, STAGES)
-            matrix.boundaries = [each for each in matrix.boundaries if each.effect in EFFECTS]
-            matrix.play(wanted.of(ENGINES, cases_of(matrix.boundaries, landings, world.torn)), tell)
+    matrices = [
+        _in_memory(part, MemoryWorld.of(*rows), wanted, tell)
+        for part, rows in MEMORY_WORLDS.items()
+        if wanted.plays(part)
+    ]
+    if not (wanted.plays(ENGINES) or wanted.plays(PROCESSES)):
+        return matrices
+    timeline = Timeline(tell)
+    with fault_lab(parent, day, timeline.step) as lab:
+        with timeline.step("build the day"):
+            world = PublishWorld.of(lab)
+        with timeline.step("golden run"):
+            matrix = Matrix.of(ENGINES, world, STAGES)
+        matrix.boundaries = [each for each in matrix.boundaries if each.effect in EFFECTS]
+        cases = engine_cases(matrix.boundaries, world.torn)
+        if wanted.plays(ENGINES):
+            matrix.play(wanted.of(ENGINES, cases), tell)
             matrix.alone(wanted)
             matrices.append(matrix)
+        if wanted.plays(PROCESSES):
+            killed = Matrix(PROCESSES, world, [])
+            kills = [case for case in cases if case.first.fault in {FaultKind.BEFORE, FaultKind.AFTER}]
+            few = replace(wanted, sample=min(wanted.sample or PROCESS_KILLS, PROCESS_KILLS))
+            killed.play(few.of(PROCESSES, kills), tell, lambda _, case: play_killed(world, case))
+            matrices.append(killed)
     return matrices
 
 

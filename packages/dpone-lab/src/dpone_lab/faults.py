@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import signal
 from collections import Counter
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn, assert_never
@@ -15,10 +16,10 @@ from dpone.application.services import Services
 from dpone_contracts.effects import EffectKind, Reason, Unknown, effect_of
 from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.model_build import BuildExit
-from dpone_contracts.ports.publisher import PreparedPublisher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
 
 EFFECTS: Final = frozenset({EffectKind.WRITE, EffectKind.COMMIT, EffectKind.PUBLISH, EffectKind.DELETE})
 LOCAL_PORTS: Final = frozenset({"clock", "progress", "encoder", "attestor", "guard"})
@@ -90,8 +91,9 @@ class WorkerKilled(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One call as the other side gets it: on time, a second time, late, or in part."""
+    """One call as the other side gets it: on time, a second time, late, or in part; `sender` is the try's number."""
 
+    sender: int
     port: str
     method: str
     call: Callable[..., Any]
@@ -108,12 +110,13 @@ class Transport:
 
     `again` is how a request that is already on the way takes effect (a second time, or late): without what the
     adapter looks at before it sends. `tear` makes a delivered multi-part write look as if it had landed in part.
+    `beside` surrounds every landing of a late call.
     """
 
     again: Callable[[Delivery], object]
     tear: Callable[[Delivery], object]
+    beside: Callable[[Delivery], AbstractContextManager[None]] = lambda _: nullcontext()
     held: list[tuple[int, Delivery]] = field(default_factory=list)
-    landed: int = 0
 
     def hold(self, delivery: Delivery, boundaries: int) -> None:
         """Keep a call until that many boundaries were passed; 0: until `land_all`."""
@@ -132,11 +135,13 @@ class Transport:
 
     def _land(self, due: list[Delivery]) -> None:
         for delivery in due:
-            self.landed += 1
-            try:
+            # A refusal is as good as any answer: nobody listens any more.
+            with self.beside(delivery), suppress(DponeError):
                 self.again(delivery)
-            except DponeError:
-                continue  # refused: nobody listens any more
+
+
+def _killed() -> NoReturn:
+    raise WorkerKilled
 
 
 @dataclass(slots=True)
@@ -145,6 +150,8 @@ class Injector:
 
     injections: tuple[Injection, ...]
     transport: Transport
+    sender: int = 1
+    kill: Callable[[], NoReturn] = _killed
     recorded: list[Boundary] = field(default_factory=list)
     fired: list[str] = field(default_factory=list)
     _place: tuple[str, str] = ("START", "workflow")
@@ -171,7 +178,7 @@ class Injector:
         self.transport.pass_boundary()
         self.recorded.append(boundary)
         injection = next((each for each in self.injections if each.boundary == boundary.name), None)
-        delivery = Delivery(port, method, call, arguments)
+        delivery = Delivery(self.sender, port, method, call, arguments)
         if injection is None:
             answer = delivery.deliver()
         else:
@@ -191,10 +198,10 @@ class Injector:
     def _faulty(self, injection: Injection, delivery: Delivery, promise: object, older: Any) -> Any:
         match injection.fault:
             case FaultKind.BEFORE:
-                raise WorkerKilled
+                return self.kill()
             case FaultKind.AFTER:
                 delivery.deliver()
-                raise WorkerKilled
+                return self.kill()
             case FaultKind.ACK_LOST:
                 delivery.deliver()
                 return _no_answer(delivery, promise)
@@ -296,27 +303,15 @@ def _down_code(port: str) -> str:
     return codes.get(port, "DPONE_MSSQL_UNREACHABLE")
 
 
-def hold_after_exchange(services: Services, occurrence: int, tell: Callable[[], None]) -> Services:
-    """Services whose n-th EXCHANGE takes effect and then never returns: the process waits to be killed.
+def hold_at(services: Services, injection: Injection, tell: Callable[[], None]) -> Services:
+    """Services of a process that waits for SIGKILL before or after a boundary; `tell` is called once it waits."""
 
-    `tell` is called once the exchange has been applied.
-    """
-    calls: Counter[str] = Counter()
+    def hold() -> NoReturn:
+        tell()
+        while True:
+            signal.pause()
 
-    def call(_port: str, _protocol: type, method: str, real: Callable[..., Any], *arguments: Any) -> Any:
-        answer = real(*arguments)
-        calls[method] += 1
-        if method == "exchange" and calls[method] == occurrence:
-            tell()
-            wait_for_ever()
-        return answer
+    def deliver(delivery: Delivery) -> object:
+        return delivery.deliver()
 
-    return replace(
-        services, publisher=WatchedPort("publisher", services.publisher, PreparedPublisher, call)
-    )
-
-
-def wait_for_ever() -> NoReturn:
-    """Wait for SIGKILL."""
-    while True:
-        signal.pause()
+    return Injector((injection,), Transport(deliver, deliver), kill=hold).around(services)

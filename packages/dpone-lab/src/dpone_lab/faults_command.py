@@ -8,12 +8,13 @@ import time
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
 from dpone.cli.errors import fail
 from dpone_contracts.errors import DponeError, ExitClass
+from dpone_lab.demo_command import leave_on_sigterm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +41,7 @@ def faults(
     output: Annotated[str, typer.Option("--format", help="text or json")] = "text",
 ) -> None:
     """Break every boundary of a refresh; exit 0 only when nothing is wrong and no boundary was left out."""
+    leave_on_sigterm()
     started = time.monotonic()
 
     def tell(text: str) -> None:
@@ -100,6 +102,13 @@ def _run(
 
 
 def _half(half: Only, parent: Path, wanted: Wanted, tell: Callable[[str], None]) -> list[Matrix]:
+    from dpone_lab.fault_matrix_build import play_build  # noqa: PLC0415 - after the cheap refusals
     from dpone_lab.fault_matrix_publish import play_publish  # noqa: PLC0415
 
-    return play_publish(parent / half.value, DAY, wanted, tell)
+    match half:
+        case Only.BUILD:
+            return play_build(parent / half.value, DAY, wanted, tell)
+        case Only.PUBLISH:
+            return play_publish(parent / half.value, DAY, wanted, tell)
+        case _:
+            assert_never(half)
