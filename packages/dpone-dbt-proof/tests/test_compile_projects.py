@@ -78,6 +78,7 @@ OWN_REASONS = {
     "reads_an_ephemeral": {"EPHEMERAL"},
     "reads_itself": {"JINJA_THIS", "SQL_TARGET_READ"},
     "reads_itself_by_name": {"SQL_TARGET_READ"},
+    "written_in_python": {"NOT_INCREMENTAL", "PYTHON_MODEL"},
 }
 SHARED_REASONS = {"PROJECT_HOOK", "DISPATCH_OVERRIDE"}
 
@@ -91,8 +92,9 @@ def test_each_fault_has_its_reason_beside_those_of_the_project(refused: Compiled
 
 
 def test_a_model_that_dbt_cant_parse_is_named_and_hides_no_other(refused: CompiledProofs) -> None:
-    assert [(bad.name, bad.path, bad.line) for bad in refused.bad_models] == [
-        ("is_not_jinja", "models/is_not_jinja.sql", 3)
+    assert [(bad.name, bad.path, bad.line, bad.column, bad.missing) for bad in refused.bad_models] == [
+        ("is_not_jinja", "models/is_not_jinja.sql", 3, 1, None),
+        ("reads_what_is_not_there", "models/reads_what_is_not_there.sql", 2, 13, "nowhere"),
     ]
 
 
