@@ -93,16 +93,22 @@ def wheels(session: nox.Session, member: str) -> None:
         session.run("uv", "build", "-q", "--all-packages", "--wheel", "-o", str(built), external=True)
     own = {wheel.name.split("-")[0].replace("_", "-"): wheel for wheel in built.glob("*.whl")}
     pins = Path(session.create_tmp()) / "own.txt"
-    pins.write_text("".join(f"{name} @ {wheel.as_uri()}\n" for name, wheel in sorted(own.items())))
-    extra = "[semantic-refresh]" if member == "dpone" else ""
+    # An override replaces a requirement whole, its extras too.
+    extras = {"dpone": "[semantic-refresh]"}
+    lines = (f"{name}{extras.get(name, '')} @ {wheel.as_uri()}\n" for name, wheel in sorted(own.items()))
+    pins.write_text("".join(lines))
     session.install(
-        f"{member}{extra} @ {own[member].as_uri()}", "pytest", "pytest-timeout", "hypothesis", "jsonschema", "cryptography",
+        f"{member}{extras.get(member, '')} @ {own[member].as_uri()}", "pytest", "pytest-timeout", "hypothesis", "jsonschema", "cryptography",
         "sqlfluff", "--override", str(pins),
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as empty:
-        here = Path(empty) / "tests"
+        packages = Path(empty) / "packages"
+        here = packages / member / "tests"
         shutil.copytree(ROOT / "packages" / member / "tests", here)
-        shutil.copy(ROOT / "conftest.py", here / "conftest.py")
+        # The golden documents are data that other members' tests read too.
+        vectors = Path("dpone-contracts") / "tests" / "vectors"
+        shutil.copytree(ROOT / "packages" / vectors, packages / vectors, dirs_exist_ok=True)
+        shutil.copy(ROOT / "conftest.py", Path(empty) / "conftest.py")
         session.chdir(empty)
         session.run(
             "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider", "-m", "not engine",
@@ -123,6 +129,21 @@ def bench(session: nox.Session) -> None:
     workspace(session)
     for script in sorted((ROOT / "tooling").glob("bench_*.py")):
         session.run("python", str(script), *session.posargs)
+
+
+@nox.session(python=PYTHON)
+def lab_drivers(session: nox.Session) -> None:
+    """The lab's endpoint under both ODBC drivers; Microsoft's comes from PyPI under its own licence, at your choice."""
+    workspace(session)
+    session.run_install("uv", "pip", "install", "-q", "mssql-python-odbc", external=True)
+    session.run("pytest", "-q", "-n", "2", "packages/dpone-lab/tests")
+
+
+@nox.session(python=PYTHON)
+def docs(session: nox.Session) -> None:
+    """The documentation, built strictly."""
+    session.install("--no-config", "mkdocs-material")
+    session.run("mkdocs", "build", "--strict", "-q", "-d", session.create_tmp())
 
 
 @nox.session(python=PYTHON)

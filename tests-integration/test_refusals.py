@@ -128,8 +128,8 @@ def test_a_model_without_a_contract_is_refused_with_the_reason(deployed: Deploye
     config = project / "dbt_project.yml"
     config.write_text(config.read_text().replace("enforced: true", "enforced: false"))
     changed = replace(settings, project=str(project), manifest=str(tmp_path / "manifest.json"))
-    project = lab_deployment._compile(changed, tmp_path / "compile")
-    compiled = lab_deployment._prove(changed, deployed.deployment.platform, project)
+    compiled_project = lab_deployment._compile(changed, tmp_path / "compile")
+    compiled = lab_deployment._prove(changed, deployed.deployment.platform, compiled_project)
     with pytest.raises(DponeError) as caught:
         lab_deployment._deploy(
             changed, deployed.deployment.clickhouse, deployed.deployment.platform, compiled, deployed.day

@@ -108,7 +108,9 @@ def test_an_engine_that_cannot_start_leaves_no_trace(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_arguments: object) -> str:
-        raise profile.LabError("the lab's SQL Server endpoint did not start: broken")
+        raise profile.LabError(
+            "DPONE_LAB_ENGINE_FAILED", "the lab's SQL Server endpoint did not start: broken"
+        )
 
     monkeypatch.setattr(profile, "_spawn_mssql", fail)
     with pytest.raises(profile.LabError, match="did not start"):

@@ -112,6 +112,8 @@ DPONE_DATABASE_DIFFERS | REFUSED | Connection, target and control state are not 
 DPONE_DBT_PROJECT_UNFIT | USAGE | The dbt project can't be put under the platform's root | the file or setting in the message; `dbt deps` installs packages | dpone refresh compile
 DPONE_DDL_EPOCH_MOVED | REFUSED | The target or an object that its model reads was changed since it was certified | DDL on the covered objects | dpone refresh status
 DPONE_DEPLOYMENT_CONFLICT | REFUSED | The deployment belongs to another release or store | the deployment and release in the evidence | dpone refresh status
+DPONE_DEPLOYMENT_INDEX_CONFLICT | CORRUPTION | Other bytes stand under a name that the deployment publishes create-only | the file in the evidence, and who else writes to the folder | stop and call the platform's owner
+DPONE_DEPLOYMENT_INDEX_REFUSED | REFUSED | The local deployment index, or a projection that it lists, is not exactly what the deployment published | the file and the rule in the message; publish the folder anew | dpone refresh status
 DPONE_DOCUMENT_COMMIT_UNKNOWN | UNKNOWN | The commit of a document was sent and its answer was lost | the document under its digest; the same bytes may be sent again | dpone refresh status
 DPONE_DOCUMENT_CONFLICT | CORRUPTION | Other bytes are stored under this schema and digest | the document in the evidence | stop and call the platform's owner
 DPONE_DOCUMENT_CORRUPT | CORRUPTION | Stored bytes are not those of the digest that they are stored under | the document in the evidence | stop and call the platform's owner
@@ -130,9 +132,16 @@ DPONE_INTERNAL | CORRUPTION | A rule that the program itself guarantees does not
 DPONE_JOURNAL_CORRUPT | CORRUPTION | Stored journal entries do not follow the state graph | the entry named in the evidence | stop and call the platform's owner
 DPONE_JOURNAL_EDGE_REFUSED | REFUSED | The state graph has no such edge from the operation's present state with this receipt | the operation's journal | dpone refresh status
 DPONE_KEY_REFERENCE_UNRESOLVED | REFUSED | The encryption key that the seal policy refers to is absent or has the wrong size | the key reference (never the key) | dpone doctor
+DPONE_LAB_CANNOT_CONNECT | REFUSED | A database of the lab, or the one put in its place, refused the connection | the driver's text in the message, and the DPONE_MSSQL_DSN variable | dpone lab up --help
 DPONE_LAB_DAY_NOT_A_DAY | USAGE | The day is not a date of the form YYYY-MM-DD | the --day option | dpone lab demo --help
 DPONE_LAB_DAY_WITHOUT_EVENTS | REFUSED | The real data of the lab has no events on that day | the first and last day in the evidence | dpone lab demo
+DPONE_LAB_DIRECTORY_TAKEN | REFUSED | The lab's directory holds something already; nothing of it was touched | the directory in the message | dpone lab down
+DPONE_LAB_DRIVER_MISSING | REFUSED | The ODBC driver manager or a driver for SQL Server is not installed | the package in the message; `tooling/bootstrap.py env` installs it on Debian | dpone lab up
+DPONE_LAB_ENGINE_FAILED | REFUSED | An engine of the lab did not start; what had started was stopped again | the engine's last words in the message | dpone lab up
 DPONE_LAB_EVIDENCE_NOT_EMPTY | REFUSED | The folder for evidence must be new or empty: two runs' documents are two stories | the folder in the message | dpone lab demo --help
+DPONE_LAB_NOT_HERE | REFUSED | There is no lab in that directory; nothing was touched | the directory in the message | dpone lab up
+DPONE_LAB_NO_SPACE | REFUSED | The disk has no room for the lab; nothing was left on it | free space below the directory in the message | dpone lab up --directory DIR
+DPONE_LAB_PORT_TAKEN | REFUSED | Another process listens on the port that was asked for | the port in the message | dpone lab up
 DPONE_MSSQL_ALREADY_THERE | REFUSED | A row with this key is already there; nothing was written | the constraint named in the evidence | dpone refresh status
 DPONE_MSSQL_CREATE_ONLY | REFUSED | A create-only table was to be changed; the database refused | who sent the statement | stop and call the platform's owner
 DPONE_MSSQL_DDL_FROZEN | REFUSED | DDL on a covered object while a mutation runs; the database refused it | the running operation | dpone refresh status
@@ -182,6 +191,7 @@ DPONE_PREPARE_MANIFEST_WITHOUT_CONTENT | REFUSED | The sealed manifest has no co
 DPONE_PROOF_INCOMPLETE | REFUSED | A model or workflow is not proven, so it cannot be released | the reason in the message; `dpone dbt check` gives all of them | dpone dbt check
 DPONE_PUBLICATION_NOT_READY | REFUSED | The operation's journal is not where a publication starts | the operation's journal | dpone refresh status
 DPONE_PUBLICATION_ROWS_MOVED | REFUSED | Heads, checkpoint or journal are not what the publication starts from | the rows named in the evidence | dpone refresh recover plan
+DPONE_RELEASE_SKEW | REFUSED | The installed members of dpone are not all there in one version | the versions in the evidence; install dpone[semantic-refresh-airflow] of one release | dpone doctor
 DPONE_REPLACEMENT_UNSUPPORTED | REFUSED | This release admits no failed-precommit replacement: it restores no before image | the failed workflow's summary | dpone refresh status
 DPONE_ROW_BATCH_UNEXPECTED | REFUSED | An image's batch lacks a column, has another type, or is not in row order | the column named in the evidence | dpone refresh status
 DPONE_ROW_VALUE_REFUSED | REFUSED | A value is outside its column's type or cannot be carried exactly | the column and the rule, in SQL Server | dpone refresh status
@@ -211,6 +221,7 @@ DPONE_TARGET_SCHEMA_DRIFT | REFUSED | The target's columns, types or nullability
 DPONE_TARGET_UNFIT | REFUSED | The target has a feature under which the mutation could not be exact | the feature in the message | dpone refresh status
 DPONE_TARGET_UUID_DRIFT | REFUSED | The table under the target's name is not the published generation | system.tables and the target's head | dpone refresh status
 DPONE_USAGE | USAGE | The command was not understood | the command's --help | dpone --help
+DPONE_WORKER_IDENTITY_ABSENT | REFUSED | The worker can't say which pod it is, so no attempt can be bound to it | DPONE_POD_UID in the pod template, a fieldRef to metadata.uid | dpone doctor
 """
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
+from dpone.cli.errors import fail
+from dpone_contracts.errors import DponeError
 from dpone_lab import profile
 from dpone_lab.demo_command import demo
-from dpone_lab.odbc import CannotConnectError, DriverMissingError
+from dpone_lab.faults_command import faults
+from dpone_lab.profile import LabError
 
 app = typer.Typer(no_args_is_help=True, help="The disposable local profile.")
 app.command()(demo)
+app.command()(faults)
 
 Directory = Annotated[
     Path, typer.Option("--directory", "-d", help="The lab's directory; made by up, removed by down.")
@@ -30,13 +34,6 @@ class OutputFormat(StrEnum):
 
 Format = Annotated[OutputFormat, typer.Option("--format", help="How to print the result.")]
 
-_REFUSED = 1
-
-
-def _refuse(fault: Exception) -> NoReturn:
-    typer.echo(f"dpone lab: {fault}", err=True)
-    raise typer.Exit(_REFUSED) from fault
-
 
 @app.command()
 def up(
@@ -49,8 +46,10 @@ def up(
     """Start the engines and print how to reach them."""
     try:
         running = profile.up(directory, mssql_port=mssql_port, clickhouse_port=clickhouse_port, driver=driver)
-    except (profile.LabError, DriverMissingError, CannotConnectError, OSError) as fault:
-        _refuse(fault)
+    except DponeError as error:
+        fail(error, output)
+    except OSError as fault:
+        fail(LabError("DPONE_LAB_ENGINE_FAILED", fault.strerror or type(fault).__name__), output)
     if output is OutputFormat.JSON:
         typer.echo(
             json.dumps({**running.environment(), "marker": running.marker, "directory": running.directory})
@@ -68,7 +67,7 @@ def down(directory: Directory = profile.DEFAULT_DIRECTORY) -> None:
     """Stop the engines that up started and remove the directory."""
     try:
         stopped = profile.down(directory)
-    except profile.LabError as fault:
-        _refuse(fault)
+    except DponeError as error:
+        fail(error)
     names = ", ".join(process.name for process in stopped) or "nothing was running"
     typer.echo(f"stopped: {names}; {directory} removed")

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from dpone_contracts.errors import DponeError
 from dpone_lab import independent_check
 from dpone_lab.deployment import Deployment, deploy
+from dpone_lab.expected import MARTS
+from dpone_lab.faults import FaultKind, Injection
 from dpone_lab.fixture import day_start
 from dpone_lab.flights import first_and_last_day
 from dpone_lab.platform import KILLED, PodRegistry, WorkerEnd, run_worker
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 REPORT_SCHEMA: Final = "dpone.lab-demo-report.v1"
 BUILD_TASK: Final = "semantic_refresh__dbt_build_test"
 WORKER_SECONDS: Final = 300
+FIRST_EXCHANGE: Final = Injection(f"COMMIT/{MARTS[0].name}/publisher.exchange/1", FaultKind.AFTER)
 
 
 @dataclass
@@ -109,9 +112,9 @@ class _Run:
 
     def through(self, *, kill: bool) -> dict[str, Any]:
         """Run to the end; with `kill` the first try is killed after its first EXCHANGE was applied."""
-        ends = [self._try(1, hold=1 if kill else None)]
+        ends = [self._try(1, kill=kill)]
         if kill and ends[0].exit_code == KILLED:
-            ends.append(self._try(2, hold=None))
+            ends.append(self._try(2, kill=False))
         return {
             "dag_run_id": self.dag_run_id,
             "deployment_id": self.deployment_id,
@@ -130,7 +133,7 @@ class _Run:
             ],
         }
 
-    def _try(self, number: int, hold: int | None) -> WorkerEnd:
+    def _try(self, number: int, *, kill: bool) -> WorkerEnd:
         def listen(event: dict[str, Any]) -> bool:
             if event["event"] == "stage" and event["state"] == "started":
                 self.timeline.tell(f"  try {number}  {event['stage']:<10} {event['model'] or 'workflow'}")
@@ -148,7 +151,7 @@ class _Run:
             "plan_bundle_sha256": self.plan_bundle_sha256,
             "dag_run_id": self.dag_run_id,
             "task_id": BUILD_TASK,
-            "hold_after_exchange": hold,
+            "hold_at": FIRST_EXCHANGE.name if kill else None,
         }
         return run_worker(self.pods, settings, BUILD_TASK, number, listen, timeout=WORKER_SECONDS)
 

@@ -14,6 +14,7 @@ import typer
 
 from dpone.cli.errors import fail
 from dpone_contracts.errors import DponeError, ExitClass
+from dpone_lab.odbc import find_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,7 @@ def demo(
     output: Annotated[str, typer.Option("--format", help="text or json")] = "text",
 ) -> None:
     """One day end to end, the next day's worker killed mid-commit and reconciled, both days checked from outside."""
-    signal.signal(signal.SIGTERM, _leave)
+    leave_on_sigterm()
     started = time.monotonic()
 
     def tell(text: str) -> None:
@@ -53,6 +54,7 @@ def _run(day: str, evidence: Path | None, output: str, tell: Callable[[str], Non
         raise DponeError("DPONE_USAGE", "--format is text or json")
     if evidence is not None and evidence.exists() and (not evidence.is_dir() or any(evidence.iterdir())):
         raise DponeError("DPONE_LAB_EVIDENCE_NOT_EMPTY", f"{evidence} holds something already")
+    find_driver(None)
     from dpone_lab.demo import Timeline, parse_day, run_demo  # noqa: PLC0415 - after the cheap refusals
     from dpone_lab.profile import running_lab  # noqa: PLC0415
 
@@ -64,6 +66,11 @@ def _run(day: str, evidence: Path | None, output: str, tell: Callable[[str], Non
             with timeline.step("start the engines"):
                 lab = stack.enter_context(running_lab(Path(parent) / "lab"))
             return run_demo(lab, wanted, evidence, timeline)
+
+
+def leave_on_sigterm() -> None:
+    """Let SIGTERM end a command like any other end: its lab is taken down."""
+    signal.signal(signal.SIGTERM, _leave)
 
 
 def _leave(number: int, frame: object) -> NoReturn:  # noqa: ARG001 - the signal's own arguments

@@ -117,9 +117,9 @@ class ClickHouseLogin:
         return text
 
 
-def day_start(day: date) -> datetime:
-    """Midnight UTC of a day as the naive instant that both engines store."""
-    return datetime.combine(day, datetime.min.time(), UTC).replace(tzinfo=None)
+def day_start(day: date, later: int = 0) -> datetime:
+    """Midnight UTC of a day, or of one some days later, as the naive instant that both engines store."""
+    return datetime.combine(day + timedelta(days=later), datetime.min.time(), UTC).replace(tzinfo=None)
 
 
 def create_base_tables(odbc: str, loader: BulkLoader) -> dict[str, int]:

@@ -111,6 +111,18 @@ def read_base(engines: Engines, start: datetime, end: datetime) -> BaseRows:
     return base
 
 
+def successor_rows(
+    mart: Mart, old: Multiset, source: list[Row], scope: tuple[datetime, datetime]
+) -> Multiset:
+    """What a table that holds `old` must hold once the scope [start, end) was refreshed from `source`."""
+    start, end = scope
+    event = _names(mart).index(mart.event_time)
+    new_by_key = {mart.key_of(row): row for row in source}
+    outside = Counter({row: count for row, count in old.items() if not start <= row[event] < end})
+    kept = [row for row in old if start <= row[event] < end and mart.key_of(row) not in new_by_key]
+    return outside + Counter(kept) + Counter(new_by_key.values())
+
+
 def _mart_report(
     mart: Mart, before: Snapshot, after: Snapshot, source: list[Row], scope: tuple[datetime, datetime]
 ) -> dict[str, Any]:
@@ -119,9 +131,8 @@ def _mart_report(
     old = before.sql[mart.name]
     new_by_key = {mart.key_of(row): row for row in source}
     in_scope = {mart.key_of(row): row for row in old if start <= row[event] < end}
-    outside = Counter({row: count for row, count in old.items() if not start <= row[event] < end})
-    kept = [row for key, row in in_scope.items() if key not in new_by_key]
-    must_be = outside + Counter(kept) + Counter(new_by_key.values())
+    outside = sum(count for row, count in old.items() if not start <= row[event] < end)
+    must_be = successor_rows(mart, old, source, scope)
     reports = {}
     for engine, tables in (("sql_server", after.sql), ("clickhouse", after.clickhouse)):
         there = tables[mart.name]
@@ -135,9 +146,9 @@ def _mart_report(
         "source_rows": len(source),
         "updated": sum(1 for key, row in in_scope.items() if key in new_by_key and new_by_key[key] != row),
         "unchanged_in_scope": sum(1 for key, row in in_scope.items() if new_by_key.get(key) == row),
-        "kept_without_input": len(kept),
+        "kept_without_input": len(in_scope.keys() - new_by_key.keys()),
         "inserted": len(new_by_key.keys() - in_scope.keys()),
-        "outside_scope": outside.total(),
+        "outside_scope": outside,
         "source_keys_unique": len(new_by_key) == len(source),
         "engines_agree_before": old == before.clickhouse[mart.name],
         "engines": reports,

@@ -10,17 +10,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from dpone_contracts.errors import DponeError
+
 MICROSOFT = "ODBC Driver 18 for SQL Server"
 FREETDS = "FreeTDS"
 _PACKAGE = "mssql_python_odbc"
 _NUMBER = re.compile(r"\((\d+)\) \(SQL")
 
 
-class DriverMissingError(Exception):
+class DriverMissingError(DponeError):
     """No ODBC driver, or no driver manager, was found; the message names what to install."""
 
 
-class CannotConnectError(Exception):
+class CannotConnectError(DponeError):
     """The server or the driver refused a connection; the text is the driver's, which names no password."""
 
 
@@ -54,7 +56,8 @@ def find_driver(wanted: str | None = None) -> str:
     found = drivers()
     if not found:
         raise DriverMissingError(
-            "no ODBC driver for SQL Server: install Debian's tdsodbc or Microsoft's msodbcsql18"
+            "DPONE_LAB_DRIVER_MISSING",
+            "no ODBC driver for SQL Server: install Debian's tdsodbc or Microsoft's msodbcsql18",
         )
     return found[0]
 
@@ -66,7 +69,7 @@ def open_connection(dsn: str) -> Any:
     try:
         return pyodbc.connect(dsn, autocommit=True, timeout=15)
     except pyodbc.Error as fault:
-        raise CannotConnectError(str(fault.args[-1])) from fault
+        raise CannotConnectError("DPONE_LAB_CANNOT_CONNECT", str(fault.args[-1])) from fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,4 +149,6 @@ def _pyodbc() -> Any:
         # Its import fails without the system's libodbc.so.2.
         return import_module("pyodbc")
     except ImportError as fault:
-        raise DriverMissingError("pyodbc can't load libodbc.so.2: install Debian's libodbc2") from fault
+        raise DriverMissingError(
+            "DPONE_LAB_DRIVER_MISSING", "pyodbc can't load libodbc.so.2: install Debian's libodbc2"
+        ) from fault

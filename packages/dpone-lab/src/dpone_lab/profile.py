@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
+from dpone_contracts.errors import DponeError
 from dpone_lab.odbc import find_driver, open_connection
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _NEEDED_BYTES = 512 * 1024 * 1024
 _LOOPBACK = "127.0.0.1"
 
 
-class LabError(Exception):
+class LabError(DponeError):
     """The lab can't do what was asked; the message is for a person, without values of theirs."""
 
 
@@ -100,10 +101,12 @@ def up(
         profile = _start(directory, started, mssql_port, clickhouse_port, driver)
         _write_private(directory / PROFILE_FILE, json.dumps(asdict(profile), indent=2) + "\n")
     except BaseException as fault:
-        _stop(started)
+        stop_processes(started)
         shutil.rmtree(directory, ignore_errors=True)
         if isinstance(fault, OSError) and fault.errno == errno.ENOSPC:
-            raise LabError(f"no space left for the lab under {directory.name}") from fault
+            raise LabError(
+                "DPONE_LAB_NO_SPACE", f"no space left for the lab under {directory.name}"
+            ) from fault
         raise
     return profile
 
@@ -117,9 +120,9 @@ def read_profile(directory: Path = DEFAULT_DIRECTORY) -> LabProfile:
             **{**fields, "processes": tuple(LabProcess(**each) for each in fields["processes"])}
         )
     except FileNotFoundError:
-        raise LabError(f"no lab here: {directory} has no {PROFILE_FILE}") from None
+        raise LabError("DPONE_LAB_NOT_HERE", f"no lab here: {directory} has no {PROFILE_FILE}") from None
     except (json.JSONDecodeError, KeyError, TypeError) as fault:
-        raise LabError(f"{path} is not a lab's profile") from fault
+        raise LabError("DPONE_LAB_NOT_HERE", f"{path} is not a lab's profile") from fault
 
 
 def down(directory: Path = DEFAULT_DIRECTORY) -> list[LabProcess]:
@@ -130,11 +133,11 @@ def down(directory: Path = DEFAULT_DIRECTORY) -> list[LabProcess]:
     """
     directory = directory.absolute()
     if not directory.exists():
-        raise LabError(f"no lab here: {directory.name} does not exist")
+        raise LabError("DPONE_LAB_NOT_HERE", f"no lab here: {directory.name} does not exist")
     _require_marker(directory)
     stopped: list[LabProcess] = []
     if (directory / PROFILE_FILE).exists():
-        stopped = _stop(read_profile(directory).processes)
+        stopped = stop_processes(read_profile(directory).processes)
     shutil.rmtree(directory)
     return stopped
 
@@ -223,7 +226,9 @@ class _Engine:
         if not line:
             self.child.kill()
             self.child.wait()
-            raise LabError(f"the lab's {self.name} did not start: {_last_line(self.log)}")
+            raise LabError(
+                "DPONE_LAB_ENGINE_FAILED", f"the lab's {self.name} did not start: {_last_line(self.log)}"
+            )
         answer: dict[str, Any] = json.loads(line)
         return answer
 
@@ -243,7 +248,9 @@ def _spawn(name: str, module: list[str], folder: Path, started: list[LabProcess]
     try:
         started.append(LabProcess(name, child.pid, psutil.Process(child.pid).create_time()))
     except psutil.NoSuchProcess:
-        raise LabError(f"the lab's {name} did not start: {_last_line(log)}") from None
+        raise LabError(
+            "DPONE_LAB_ENGINE_FAILED", f"the lab's {name} did not start: {_last_line(log)}"
+        ) from None
     return _Engine(name, password, log, child)
 
 
@@ -259,14 +266,20 @@ def _create(directory: Path) -> None:
     if directory.exists() and any(directory.iterdir()):
         if (directory / MARKER_FILE).is_file():
             raise LabError(
-                f"{directory.name} already holds a lab: `dpone lab down` stops and removes it, running or stale"
+                "DPONE_LAB_DIRECTORY_TAKEN",
+                f"{directory.name} already holds a lab: `dpone lab down` stops and removes it, running or stale",
             )
-        raise LabError(f"{directory.name} exists, isn't empty and isn't a lab's: choose another directory")
+        raise LabError(
+            "DPONE_LAB_DIRECTORY_TAKEN",
+            f"{directory.name} exists, isn't empty and isn't a lab's: choose another directory",
+        )
     directory.mkdir(parents=True, exist_ok=True)
     directory.chmod(0o711)
     if shutil.disk_usage(directory).free < _NEEDED_BYTES:
         shutil.rmtree(directory, ignore_errors=True)
-        raise LabError(f"no space left for the lab: {_NEEDED_BYTES // 2**20} MiB are needed")
+        raise LabError(
+            "DPONE_LAB_NO_SPACE", f"no space left for the lab: {_NEEDED_BYTES // 2**20} MiB are needed"
+        )
     (directory / MARKER_FILE).write_text(MARKER_TEXT)
 
 
@@ -274,7 +287,8 @@ def _require_marker(directory: Path) -> None:
     marker = directory / MARKER_FILE
     if not marker.is_file() or marker.read_text() != MARKER_TEXT:
         raise LabError(
-            f"{directory.name} isn't a lab's directory: it has no {MARKER_FILE} file; nothing was touched"
+            "DPONE_LAB_NOT_HERE",
+            f"{directory.name} isn't a lab's directory: it has no {MARKER_FILE} file; nothing was touched",
         )
 
 
@@ -285,10 +299,12 @@ def _require_free_port(port: int) -> None:
             try:
                 probe.bind((_LOOPBACK, port))
             except OSError as fault:
-                raise LabError(f"port {port} is taken: free it or choose another") from fault
+                raise LabError(
+                    "DPONE_LAB_PORT_TAKEN", f"port {port} is taken: free it or choose another"
+                ) from fault
 
 
-def _stop(processes: Iterable[LabProcess]) -> list[LabProcess]:
+def stop_processes(processes: Iterable[LabProcess]) -> list[LabProcess]:
     """End those processes that are still the ones that were started, all at once; return them."""
     found = {process: running for process in processes if (running := _running(process)) is not None}
     for running in found.values():

@@ -12,7 +12,7 @@ from typing import Any
 from dpone_contracts.errors import DponeError, ExitClass
 from dpone_contracts.ports.refresh_state import WorkerIdentity
 from dpone_lab.composition import LabSettings, lab_services
-from dpone_lab.faults import hold_after_exchange
+from dpone_lab.faults import Injection, hold_at
 
 
 def tell(event: str, **fields: Any) -> None:
@@ -46,8 +46,8 @@ def main() -> int:
     )
     try:
         services = lab_services(lab, ToldProgress())
-        if settings.get("hold_after_exchange"):
-            services = hold_after_exchange(services, settings["hold_after_exchange"], lambda: tell("held"))
+        if settings.get("hold_at"):
+            services = hold_at(services, Injection.parse(settings["hold_at"]), lambda: tell("held"))
         summary = run_workflow(services, settings["deployment_id"], settings["plan_bundle_sha256"], worker)
     except DponeError as error:
         tell("error", **error.diagnostics())

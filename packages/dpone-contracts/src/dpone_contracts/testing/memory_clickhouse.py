@@ -86,6 +86,8 @@ class MemoryPublisher:
     ) -> EffectResult[int]:
         """Insert the rows of one chunk."""
         rows = TargetRows.of(target).from_bytes(data)
+        if scratch.staging_uuid not in self.tables:
+            return _conflict("staging is gone")
         self.tables[scratch.staging_uuid] += rows
         return Applied(len(rows))
 
@@ -108,6 +110,8 @@ class MemoryPublisher:
         scratch: Scratch,
     ) -> EffectResult[ShadowBuild]:
         """Fill the empty shadow."""
+        if {scratch.staging_uuid, scratch.shadow_uuid} - self.tables.keys():
+            return _conflict("the scratch is gone")
         if self.tables[scratch.shadow_uuid]:
             return _conflict("the shadow is not empty")
         self.tables[scratch.shadow_uuid] = self._expected(target, scratch)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpone_contracts.canonical import decode, digest_checked
 from dpone_contracts.document import Valid, load_document, without
@@ -67,6 +66,10 @@ class ControlRows:
     summaries: dict[str, tuple[str, str]] = field(default_factory=dict)
     acknowledged: set[str] = field(default_factory=set)
 
+    def draft(self) -> ControlRows:
+        """A copy to change: all containers and guards are its own, the documents and entries in them never change."""
+        return replace(self, **{each.name: _copied(getattr(self, each.name)) for each in fields(self)})
+
 
 @dataclass(slots=True)
 class MemoryControl:
@@ -78,7 +81,7 @@ class MemoryControl:
 
     def commit(self, change: Callable[[ControlRows], T]) -> EffectResult[T]:
         """Apply a change to all rows, or to none where it raises."""
-        draft = copy.deepcopy(self.rows)
+        draft = self.rows.draft()
         try:
             value = change(draft)
         except RefusedError as refused:
@@ -211,6 +214,20 @@ def bundle_of(rows: ControlRows, operation_id: str) -> PlanBundle | None:
     """The activated bundle that an admitted operation belongs to."""
     key = rows.plan_of.get(operation_id)
     return None if key is None else PlanBundle.from_bytes(rows.activations[key].plan_bundle)
+
+
+def _copied(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _copied(each) for key, each in value.items()}
+        case list():
+            return [_copied(each) for each in value]
+        case set():
+            return set(value)
+        case HeldGuard():
+            return replace(value)
+        case _:
+            return value
 
 
 def _require_deployment(rows: ControlRows, deployment_id: str, release_id: str) -> None:

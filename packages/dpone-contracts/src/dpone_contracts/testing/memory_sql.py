@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -157,7 +156,7 @@ class MemoryModelBuild:
 
     def _run(self, batch: RenderedBatch) -> str:
         plan, target, admitted = self.server.rendered[batch.sha256]
-        tables, images = copy.deepcopy(self.server.tables), copy.deepcopy(self.server.images)
+        tables, images = dict(self.server.tables), dict(self.server.images)
         result = self.server.control.commit(lambda rows: _mutate(self.server, rows, plan, target, admitted))
         if isinstance(result, NotApplied):
             self.server.tables, self.server.images = tables, images

@@ -185,6 +185,8 @@ class Connection:
         if fault is None:
             return
         if fault.kind is FaultKind.DROP_AFTER:
+            if self._faults is not None:
+                self._faults.handled(fault)
             raise ConnectionAbortedError("fault: dropped before the reply")
         # The reader wakes the event when the client gives up.
         if self._session is not None:
@@ -302,9 +304,10 @@ class Connection:
             client_library=login.library,
             backend_pid=backend.pid,
         )
-        self._faults = SessionFaults(self._plan, login.program_name)
+        session = Session(self._shared, backend, principal, facts)
+        self._faults = self._plan.watch(session)
         self._shared.sessions.enter(facts)
-        return Session(self._shared, backend, principal, facts)
+        return session
 
     def _fatal(self, text: str) -> None:
         with contextlib.suppress(OSError):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from dpone_lab.sqlserver.session import Session
+
 
 class FaultKind(StrEnum):
     """What happens to the message."""
@@ -54,6 +56,10 @@ class FaultPlan:
         with self._mutex:
             return tuple(self._fired)
 
+    def watch(self, session: Session) -> SessionFaults:
+        """Return what counts the messages of a session that has just logged in."""
+        return SessionFaults(self, session.facts.program_name)
+
     def rules(self) -> list[Fault]:
         """Read the rules; ValueError when the control file is no array of rules."""
         if self._control is None or not self._control.exists():
@@ -91,3 +97,6 @@ class SessionFaults:
             if count == rule.message and self._plan.claim(rule):
                 return rule
         return None
+
+    def handled(self, fault: Fault) -> None:
+        """Take notice that a message took effect, just before the connection is dropped without a reply."""

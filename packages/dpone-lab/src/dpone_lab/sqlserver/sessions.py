@@ -81,6 +81,13 @@ class Sessions:
         with self._mutex:
             return [self._facts[number] for number in sorted(self._facts)]
 
+    def end(self, session_id: int) -> None:
+        """Close one session's connection; nothing happens when it is gone already."""
+        with self._mutex:
+            end = self._enders.get(session_id)
+        if end is not None:
+            end()
+
     def end_all(self) -> None:
         """Close every connection."""
         with self._mutex:

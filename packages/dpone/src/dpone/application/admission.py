@@ -1,4 +1,4 @@
-"""ADMIT: bind the plan to the actual DagRun and acquire everything, or continue the attempt that ended."""
+"""ADMIT: bind the plan to the actual DagRun and acquire everything, continue the attempt that ended, or find the run again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpone.application.continuation import continue_run
 from dpone.application.operation import Run, run_of
 from dpone.application.services import Services, require
+from dpone_contracts.bindings import WorkflowExecutionBinding
 from dpone_contracts.descriptors import ActivationReceipt
 from dpone_contracts.errors import DponeError
 from dpone_contracts.identity import bind_execution
@@ -66,4 +67,28 @@ def admit(services: Services, deployment_id: str, plan_bundle_sha256: str, worke
         plan.operation_id: amounts_of(targets[plan.model_unique_id]) for plan in bundle.operation_plans
     }
     admission = require(services.state.admit(binding, bundle, worker, amounts))
+    return run_of(bundle, binding, recovery_fork, admission)
+
+
+def load_run(services: Services, deployment_id: str, plan_bundle_sha256: str, dag_run_id: str) -> Run:
+    """Find the admitted run of a DagRun in protected state, for a later task of it; nothing is bound or acquired.
+
+    Raises `DponeError`: the plan is not activated, not bound, bound to another DagRun, or was never admitted.
+    """
+    services.guard.require_allowed(services.activations.identity())
+    bundle, recovery_fork = load_activation(services, deployment_id, plan_bundle_sha256)
+    plan = {"deployment_id": deployment_id, "plan_bundle_sha256": plan_bundle_sha256}
+    bound = services.state.resolve_execution(deployment_id, plan_bundle_sha256)
+    if bound is None:
+        raise DponeError("DPONE_EXECUTION_NOT_BOUND", "the plan is not bound to a DagRun", plan)
+    if bound[0] != dag_run_id:
+        raise DponeError(
+            "DPONE_PLAN_BOUND_TO_OTHER_RUN",
+            "the plan is bound to another DagRun",
+            {**plan, "dag_run_id": bound[0]},
+        )
+    binding = WorkflowExecutionBinding.from_bytes(bound[1])
+    admission = services.state.read_admission(binding.digest)
+    if admission is None:
+        raise DponeError("DPONE_ADMISSION_ABSENT", "the DagRun is bound and was never admitted", plan)
     return run_of(bundle, binding, recovery_fork, admission)

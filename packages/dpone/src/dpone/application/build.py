@@ -64,14 +64,10 @@ def build(services: Services, run: Run) -> None:
     first = run.operations[0].plan.operation_id
     if stored(services, first, BuildGateReceipt) is not None:
         return
-    pending = tuple(
-        o for o in run.operations if stored(services, o.plan.operation_id, ModelBuildReceipt) is None
-    )
-    for operation in pending:
-        _require_fresh(services, run, operation)
+    pending = tuple(o for o in run.operations if not _has_committed(services, run, o))
     exit_ = _invoke(services, run, pending)
     for operation in pending:
-        found, receipt = _settle_after(services, run, operation)
+        found, receipt = settle_after(services, run, operation)
         if receipt is None:
             _stop(operation, found, exit_)
         require(services.documents.persist(operation.plan.operation_id, receipt))
@@ -91,13 +87,22 @@ def build(services: Services, run: Run) -> None:
         require(services.documents.persist(operation.plan.operation_id, gate))
 
 
-def _require_fresh(services: Services, run: Run, operation: Operation) -> None:
-    """Refuse to start a mutation unless this attempt, which holds the fence, never announced one."""
+def _has_committed(services: Services, run: Run, operation: Operation) -> bool:
+    """Whether the mutation is done and its receipt stored; refuses unless otherwise nothing was ever announced.
+
+    A process that died between the commit and the storing of the receipt left a commit that is reconciled here.
+    """
+    if stored(services, operation.plan.operation_id, ModelBuildReceipt) is not None:
+        return True
     evidence = services.mutation.evidence(operation.plan, operation.target, operation.admitted)
     announced = evidence.intent_recorded or evidence.fate is not None or evidence.receipt is not None
-    if announced or not evidence.reachable:
-        found, _ = settle(services, operation, run.recovery_fork)
+    if evidence.reachable and not announced:
+        return False
+    found, receipt = settle(services, operation, run.recovery_fork)
+    if receipt is None:
         _stop(operation, found)
+    require(services.documents.persist(operation.plan.operation_id, receipt))
+    return True
 
 
 def _invoke(services: Services, run: Run, pending: tuple[Operation, ...]) -> BuildExit:
@@ -121,7 +126,7 @@ def _invoke(services: Services, run: Run, pending: tuple[Operation, ...]) -> Bui
     )
 
 
-def _settle_after(
+def settle_after(
     services: Services, run: Run, operation: Operation
 ) -> tuple[SqlClassification, ModelBuildReceipt | None]:
     """The outcome after the process was reaped; a missing receipt is settled by the attempt's fate row."""

@@ -21,16 +21,14 @@ GUARD_FREE = "EXCLUSIVE_ACQUIRED"
 
 
 def continue_run(services: Services, run: Run, worker: WorkerIdentity) -> Run:
-    """Hand every operation that is not COMPLETE to this try, or return the run where the attempt is this worker's.
+    """Hand every operation that is not COMPLETE to this try; what this worker holds already, or is done, stays.
 
     Raises `DponeError`: the earlier attempt is not proven to have ended, something of it still runs, it is not
     the immediate predecessor, or its mutation is not proven committed (specification, Airflow, retry, replay,
     and state). Heartbeats grant nothing.
     """
-    attempts = [operation.admitted.attempt for operation in run.operations]
-    if all((a.pod_uid, a.try_number) == (worker.pod_uid, worker.try_number) for a in attempts):
-        return run
-    open_operations = [o for o in run.operations if head_of(services, o).state is not OperationState.COMPLETE]
+    others = [o for o in run.operations if not _is_held_by(worker, o)]
+    open_operations = [o for o in others if head_of(services, o).state is not OperationState.COMPLETE]
     if not open_operations:
         return run
     held = tuple(sorted(o.plan.operation_id for o in open_operations))
@@ -39,6 +37,11 @@ def continue_run(services: Services, run: Run, worker: WorkerIdentity) -> Run:
         Operation(o.plan, o.target, continued.get(o.plan.operation_id, o.admitted)) for o in run.operations
     )
     return replace(run, operations=tuple(operations))
+
+
+def _is_held_by(worker: WorkerIdentity, operation: Operation) -> bool:
+    attempt = operation.admitted.attempt
+    return (attempt.pod_uid, attempt.try_number) == (worker.pod_uid, worker.try_number)
 
 
 def _continue(

@@ -1,0 +1,283 @@
+"""The build under faults: dbt's connection broken at every message, each model's class compared with its tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import pyodbc
+
+from dpone.application.admission import admit
+from dpone.application.build import settle_after
+from dpone.application.run import run_workflow
+from dpone_contracts.errors import DponeError
+from dpone_lab.demo import Timeline
+from dpone_lab.expected import MARTS
+from dpone_lab.fault_matrix import sampled
+from dpone_lab.fault_matrix_lab import CONTROL, IMAGES, FaultLab, Until, fault_lab
+from dpone_lab.fault_matrix_wire import Kind, Message, Wire, WireFault
+from dpone_lab.faults import WorkerKilled
+from dpone_lab.fixture import MART_SCHEMA, day_start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+    from pathlib import Path
+
+    from dpone_lab.expected import Mart
+    from dpone_lab.fault_matrix import Wanted
+
+PART: Final = "wire"
+BUILDING: Final = "BUILD"
+SEALING: Final = "SEAL"
+UNKNOWN: Final = "COMMIT_UNKNOWN"
+# What the tables must look like for a class to be right.
+_TRUE_CLASSES: Final = {
+    "committed": {"COMMITTED_WITH_IMAGES"},
+    "rolled back": {"ROLLED_BACK"},
+    "never invoked": {"NOT_INVOKED"},
+    "torn": set[str](),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WireCase:
+    """One fault at one message."""
+
+    message: Message
+    fault: WireFault
+
+    @property
+    def name(self) -> str:
+        """The id by which the case is run alone."""
+        return f"{self.message.name}:{self.fault}"
+
+    @classmethod
+    def parse(cls, text: str) -> WireCase:
+        """Raises ValueError for anything that is no case's name."""
+        place, _, fault = text.rpartition(":")
+        dbt, number, kind = place.split("/")
+        if dbt != "dbt":
+            raise ValueError(f"not a message: {place!r}")
+        return cls(Message(int(number), Kind(kind)), WireFault(fault))
+
+
+@dataclass(slots=True)
+class BuildOutcome:
+    """How one case went: the ends of both tries, each model's class and what its tables say, what was wrong."""
+
+    case: str
+    boundary: str
+    endings: list[str] = field(default_factory=list)
+    found: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class BuildWorld:
+    """The lab from the moment that the first try was admitted, and the wire between dbt and SQL Server."""
+
+    lab: FaultLab
+    wire: Wire
+
+    @classmethod
+    def of(cls, lab: FaultLab) -> BuildWorld:
+        """Admit the first try, and keep the lab as it is then."""
+        wire = Wire(lambda: lab.endpoint)
+        lab.endpoint.faults = wire
+        this = cls(lab, wire)
+        this.run(1, BUILDING)
+        lab.keep(BUILDING)
+        return this
+
+    def run(self, number: int, until: str) -> str:
+        """One process of the n-th try, stopped where a stage begins; how it ended."""
+        lab = self.lab
+        try:
+            run_workflow(
+                lab.services(Until(until)), lab.deployment_id, lab.plan_bundle_sha256, lab.worker(number)
+            )
+        except WorkerKilled:
+            return f"reached {until}"
+        except DponeError as error:
+            return f"{error.code} {error.observed}"
+        return "done"
+
+    def classes(self) -> dict[str, str]:
+        """What the product says of each model's mutation, by table name."""
+        lab = self.lab
+        services = lab.services(Until(BUILDING))
+        run = admit(services, lab.deployment_id, lab.plan_bundle_sha256, lab.worker(1))
+        found = {}
+        for operation in run.operations:
+            name = operation.model.rsplit(".", 1)[-1]
+            try:
+                found[name] = settle_after(services, run, operation)[0].outcome.value
+            except DponeError as error:
+                found[name] = UNKNOWN if error.exit_class.name == "UNKNOWN" else error.code
+        return found
+
+    def truths(self) -> dict[str, str]:
+        """What the tables say of each model's mutation, by table name: read past the product."""
+        with closing(pyodbc.connect(self.lab.profile.mssql_dsn, autocommit=True)) as connection:
+            return {mart.name: _truth(self.lab, connection, mart) for mart in MARTS}
+
+    def golden(self) -> tuple[list[Message], BuildOutcome]:
+        """The build without a fault: its messages in order."""
+        outcome = BuildOutcome("golden run", "")
+        self.lab.put_back(BUILDING)
+        self.wire.arm(None)
+        outcome.endings.append(self.run(1, SEALING))
+        messages = list(self.wire.messages)
+        self._compare(outcome, zombie=False)
+        if outcome.endings != [f"reached {SEALING}"]:
+            outcome.wrong.append("the build without a fault did not pass")
+        return messages, outcome
+
+    def play(self, case: WireCase) -> BuildOutcome:
+        """Break one message, compare every class with the tables, then let the successor try go on."""
+        outcome = BuildOutcome(case.name, case.message.name)
+        self.lab.put_back(BUILDING)
+        self.wire.arm(case.message.number, case.fault)
+        outcome.endings.append(self.run(1, SEALING))
+        if not self.wire.hit:
+            outcome.wrong.append("the message was not reached")
+        if self.wire.zombie_waits:
+            self._compare(outcome, zombie=True)
+            self.wire.release_zombie()
+        self._compare(outcome, zombie=False)
+        self._recover(outcome)
+        return outcome
+
+    def _compare(self, outcome: BuildOutcome, *, zombie: bool) -> None:
+        """While a zombie holds its transaction open nobody may be sure of more than it lets be seen."""
+        classes = self.classes()
+        if zombie:
+            outcome.found += [f"{name}: {told} beside a zombie" for name, told in classes.items()]
+            outcome.wrong += [
+                f"{name}: {told} while its transaction is open"
+                for name, told in classes.items()
+                if told not in {UNKNOWN, "ROLLED_BACK", "COMMITTED_WITH_IMAGES"}
+            ]
+            return
+        truths = self.truths()
+        earlier = dict(text.removesuffix(" beside a zombie").split(": ") for text in outcome.found)
+        for name, truth in truths.items():
+            told = classes[name]
+            outcome.found.append(f"{name}: {told}")
+            if told not in _TRUE_CLASSES[truth]:
+                outcome.wrong.append(f"{name}: classified {told}, the tables say {truth}")
+            if earlier.get(name, UNKNOWN) not in {UNKNOWN, told}:
+                outcome.wrong.append(f"{name}: {earlier[name]} became {told} when the zombie ended")
+        built = set(truths.values()) == {"committed"}
+        if outcome.endings[-1] == f"reached {SEALING}" and not built:
+            outcome.wrong.append("the build passed without every model committed")
+
+    def _recover(self, outcome: BuildOutcome) -> None:
+        """The successor try continues what committed as a whole, refuses what did not, and repeats no mutation."""
+        before = self.truths()
+        built = set(before.values()) == {"committed"}
+        self.lab.end(self.lab.worker(1))
+        ending = self.run(2, SEALING)
+        outcome.endings.append(ending)
+        if built and ending != f"reached {SEALING}":
+            outcome.wrong.append(f"every model committed, the successor ended with {ending}")
+        if not built and not ending.startswith("DPONE_CONTINUATION_NOT_COMMITTED"):
+            outcome.wrong.append(f"not every model committed, the successor ended with {ending}")
+        if self.truths() != before:
+            outcome.wrong.append("the successor changed a target")
+
+
+def _truth(lab: FaultLab, connection: pyodbc.Connection, mart: Mart) -> str:
+    """`committed`, `rolled back`, `never invoked`, or `torn` where the tables disagree with each other."""
+    columns = ", ".join(name for name, _, _ in mart.columns)
+
+    def rows(relation: str) -> Counter[tuple[Any, ...]]:
+        return Counter(
+            tuple(row) for row in connection.execute(f"SELECT {columns} FROM {relation}").fetchall()
+        )
+
+    operation = lab.operations()[mart.name]
+    attempt = connection.execute(
+        f"SELECT attempt_binding_sha256 FROM {CONTROL}.attempts WHERE operation_id = 0x{operation} AND ordinal = 1"
+    ).fetchall()[0][0]
+
+    def of_attempt(table: str, column: str) -> list[str]:
+        found = connection.execute(
+            f"SELECT {column} FROM {CONTROL}.{table} WHERE attempt_binding_sha256 = 0x{attempt.hex()}"
+        ).fetchall()
+        return [str(row[0]) for row in found]
+
+    target = rows(f"{MART_SCHEMA}.{mart.name}")
+    images = {
+        kind: rows(f"{IMAGES}.[{name}]")
+        for kind, name in connection.execute(
+            f"SELECT kind, relation_name FROM {CONTROL}.images WHERE attempt_binding_sha256 = 0x{attempt.hex()}"
+        ).fetchall()
+    }
+    event = [name for name, _, _ in mart.columns].index(mart.event_time)
+
+    def scope(table: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
+        start, end = day_start(lab.day), day_start(lab.day, 1)
+        return Counter({row: count for row, count in table.items() if start <= row[event] < end})
+
+    old, new = lab.predecessor[mart.name], lab.successor[mart.name]
+    receipt, fate = of_attempt("build_receipts", "fate"), of_attempt("attempt_fates", "fate")
+    whole = {"before": scope(old), "after": scope(new)}
+    if receipt and fate == ["COMMITTED"] and target == new and images == whole:
+        return "committed"
+    if not receipt and fate != ["COMMITTED"] and target == old and not any(images.values()):
+        return "rolled back" if of_attempt("invocation_intents", "recorded_at") else "never invoked"
+    return "torn"
+
+
+def cases_of(messages: list[Message]) -> list[WireCase]:
+    """Every message cut before and after; commits and mutations also with the server killed, and as zombies."""
+    cases = []
+    for message in messages:
+        faults = [WireFault.CUT_BEFORE, WireFault.CUT_AFTER]
+        if message.kind is not Kind.OTHER:
+            faults = list(WireFault)
+        cases += [WireCase(message, fault) for fault in faults]
+    return cases
+
+
+@dataclass(slots=True)
+class WireMatrix:
+    """What was played of the build; the same questions as a port matrix answers."""
+
+    boundaries: list[Message]
+    outcomes: list[BuildOutcome]
+    part: str = PART
+
+    @property
+    def left_out(self) -> list[str]:
+        """Messages that no case broke."""
+        broken = {outcome.boundary for outcome in self.outcomes}
+        return [f"{PART}~{message.name}" for message in self.boundaries if message.name not in broken]
+
+
+def play_build(parent: Path, day: date, wanted: Wanted, tell: Callable[[str], None]) -> list[WireMatrix]:
+    """Record dbt's messages once, then break each of them."""
+    if not wanted.plays(PART):
+        return []
+    timeline = Timeline(tell)
+    with fault_lab(parent, day, timeline.step) as lab:
+        with timeline.step("admit the first try"):
+            world = BuildWorld.of(lab)
+        with timeline.step("golden run"):
+            messages, outcome = world.golden()
+        if wanted.entry is not None:
+            cases = [WireCase.parse(wanted.entry.removeprefix(f"{PART}~"))]
+            messages = [case.message for case in cases]
+        else:
+            cases = sampled(cases_of(messages), wanted.sample, wanted.seed)
+        matrix = WireMatrix(messages, [outcome])
+        for case in cases:
+            outcome = world.play(case)
+            ends = " | ".join((*outcome.found, *(text.split(" ", 1)[0] for text in outcome.endings)))
+            tell(f"{'wrong' if outcome.wrong else 'right'}  {PART}~{case.name}  {ends}")
+            matrix.outcomes.append(outcome)
+    return [matrix]

@@ -1,0 +1,406 @@
+"""The lab under the fault matrix: one deployed day, kept as templates, put back exactly before every case."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import uuid
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyodbc
+
+from dpone_contracts.ports.refresh_state import WorkerIdentity
+from dpone_lab.composition import lab_services
+from dpone_lab.deployment import Deployment, deploy
+from dpone_lab.expected import MARTS
+from dpone_lab.fault_matrix_check import Entry, Heads, Model, Standing
+from dpone_lab.faults import WorkerKilled
+from dpone_lab.fixture import MART_SCHEMA, day_start
+from dpone_lab.independent_check import Multiset, read_base, successor_rows, take_snapshot
+from dpone_lab.platform import KILLED, PodRecord, PodRegistry
+from dpone_lab.profile import DATABASE, running_lab, stop_processes
+from dpone_lab.sqlserver.server import Endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from datetime import date
+
+    from dpone.application.services import Services
+    from dpone_contracts.ports.progress import Progress
+    from dpone_lab.profile import LabProfile
+
+TASK_ID: Final = "semantic_refresh__dbt_build_test"
+OWNER_ID: Final = "dpone-lab/worker"
+CONTROL: Final = "dpone_control"
+IMAGES: Final = "dpone_images"
+_KEPT_FOLDERS: Final = ("objects", "pods", "attestations")
+
+
+@dataclass(frozen=True)
+class Until:
+    """Progress that ends the process where a stage first begins."""
+
+    stage_name: str
+
+    def stage(self, name: str, model_unique_id: str | None, state: str) -> None:  # noqa: ARG002 - the port's
+        """Raise at the stage."""
+        if name == self.stage_name:
+            raise WorkerKilled
+
+
+class NotRestoredError(Exception):
+    """An engine could not be put back to the template: no later case would mean anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A ClickHouse table: its name, its UUID, its active parts as (name, rows, content hash)."""
+
+    name: str
+    uuid: str
+    parts: tuple[tuple[str, int, str], ...]
+
+
+@dataclass
+class FaultLab:
+    """A running lab whose SQL Server endpoint lives in this process, so that it can be broken on the wire and put back.
+
+    `deployment_id` and `plan_bundle_sha256` name the activated day. Templates are directories by name.
+    """
+
+    profile: LabProfile
+    deployment: Deployment
+    day: date
+    deployment_id: str
+    plan_bundle_sha256: str
+    endpoint: Endpoint
+    predecessor: dict[str, Multiset]
+    successor: dict[str, Multiset]
+    pods: dict[int, str] = field(default_factory=dict)
+    templates: dict[str, tuple[Table, ...]] = field(default_factory=dict)
+    _seen: dict[object, str] = field(default_factory=dict)
+
+    @property
+    def directory(self) -> Path:
+        """The lab's directory."""
+        return Path(self.profile.directory)
+
+    # --- tries --------------------------------------------------------------------------------------------------
+
+    def services(self, progress: Progress) -> Services:
+        """The product's services as a worker process builds them."""
+        return lab_services(self.deployment.settings, progress)
+
+    def worker(self, number: int) -> WorkerIdentity:
+        """The n-th try of the one DagRun, in a pod of its own."""
+        pod = self.pods.setdefault(number, str(uuid.uuid4()))
+        return WorkerIdentity(self.dag_run_id, TASK_ID, number, pod, OWNER_ID)
+
+    @property
+    def dag_run_id(self) -> str:
+        """The DagRun that all tries belong to."""
+        return f"manual__{self.day}T00:00:00+00:00"
+
+    def end(self, worker: WorkerIdentity) -> None:
+        """Record that the worker's process was killed and reaped."""
+        at = "2026-01-01T00:00:00.000000Z"
+        record = PodRecord(worker.pod_uid, 1, worker.task_id, worker.try_number, at, KILLED, at)
+        PodRegistry(self.deployment.settings.pods).write(record)
+
+    def stop(self) -> None:
+        """End the endpoint that serves now."""
+        self.endpoint.stop()
+
+    # --- templates ----------------------------------------------------------------------------------------------
+
+    def keep(self, name: str) -> None:
+        """Keep everything as it is now under a template's name."""
+        self.endpoint.stop()
+        self.templates[name] = self.clickhouse_tables()
+        template = self.directory / "templates" / name
+        shutil.rmtree(template, ignore_errors=True)
+        template.mkdir(parents=True)
+        _copy(self._cluster, template / "postgres")
+        for folder in _KEPT_FOLDERS:
+            if (self.directory / folder).exists():
+                _copy(self.directory / folder, template / folder)
+        self._start()
+
+    def holds(self, name: str) -> bool:
+        """Whether a template is there, and every ClickHouse table of it still is."""
+        there = {table.uuid for table in self.clickhouse_tables()}
+        return name in self.templates and {table.uuid for table in self.templates[name]} <= there
+
+    def put_back(self, name: str) -> None:
+        """Restore a template: SQL Server's files, objects, pods, and ClickHouse's tables by exact UUID and parts."""
+        self.endpoint.stop()
+        template = self.directory / "templates" / name
+        for folder, kept in (("mssql/data/postgres", "postgres"), *((each, each) for each in _KEPT_FOLDERS)):
+            shutil.rmtree(self.directory / folder, ignore_errors=True)
+            if (template / kept).exists():
+                _copy(template / kept, self.directory / folder)
+        (self.directory / "objects").mkdir(exist_ok=True)
+        self._put_back_clickhouse(self.templates[name])
+        self._start()
+        self.pods = {number: pod for number, pod in self.pods.items() if number == 1}
+
+    @property
+    def _cluster(self) -> Path:
+        return self.directory / "mssql" / "data" / "postgres"
+
+    def _start(self) -> None:
+        old = self.endpoint
+        fresh = Endpoint(
+            self.directory / "mssql" / "data", _password(self.directory), database=DATABASE, port=old.port
+        )
+        fresh.faults = old.faults
+        fresh.start()
+        self.endpoint = fresh
+
+    def _put_back_clickhouse(self, wanted: tuple[Table, ...]) -> None:
+        """Give every table of the template its name again, by UUID, and drop all others."""
+        execute, database = self.deployment.clickhouse.execute, self.deployment.clickhouse.database
+        names = {table.uuid: table.name for table in wanted}
+        there = {table.uuid: table.name for table in self.clickhouse_tables()}
+        if not names.keys() <= there.keys():
+            raise NotRestoredError("a table of the template is gone")
+        moved = [table for table, name in there.items() if names.get(table, name) != name]
+        for table in moved:
+            execute(f"RENAME TABLE {database}.`{there[table]}` TO {database}.`moved_{table}`")
+        for table in there.keys() - names.keys():
+            execute(f"DROP TABLE {database}.`{there[table]}` SYNC")
+        for table in moved:
+            execute(f"RENAME TABLE {database}.`moved_{table}` TO {database}.`{names[table]}`")
+        if self.clickhouse_tables() != wanted:
+            raise NotRestoredError("ClickHouse's tables are not the template's")
+
+    # --- looking from outside -----------------------------------------------------------------------------------
+
+    def clickhouse_tables(self) -> tuple[Table, ...]:
+        """Every table of the published database, by name."""
+        return read_tables(self.deployment)
+
+    def standing(self) -> Standing:
+        """Both engines and the object store, past the product."""
+        tables = {table.name: table for table in self.clickhouse_tables()}
+        names = {name: table.uuid for name, table in tables.items()}
+        with closing(pyodbc.connect(self.profile.mssql_dsn, autocommit=True)) as connection:
+            control = _Control.read(connection, self.plan_bundle_sha256)
+        models = tuple(
+            control.model(
+                mart.name,
+                sql=self._whose("sql", mart.name, self._sql_digest(mart.name)),
+                clickhouse=self._whose("clickhouse", mart.name, tables.get(mart.name)),
+                uuids=names,
+            )
+            for mart in MARTS
+        )
+        return Standing(models, control.summary, _objects(self.directory / "objects"))
+
+    def operations(self) -> dict[str, str]:
+        """The day's operations in hex, by table name."""
+        with closing(pyodbc.connect(self.profile.mssql_dsn, autocommit=True)) as connection:
+            return _operations(connection, self.plan_bundle_sha256)
+
+    def _sql_digest(self, table: str) -> str:
+        """A digest of all rows of a target, read from the engine below the endpoint."""
+        with self.endpoint.cluster.connect() as connection:
+            found = connection.execute(
+                f"SELECT md5(string_agg(r::text, E'\n' ORDER BY r::text)) FROM {MART_SCHEMA}.{table} AS r"
+            ).fetchone()
+        return str(found)
+
+    def _whose(self, engine: str, name: str, content: object) -> str:
+        """Whose rows a table holds; a content (all rows' digest, or UUID and parts' hashes) is compared once."""
+        key = (engine, name, content)
+        if key not in self._seen:
+            snapshot = take_snapshot(self.deployment.engines())
+            rows = (snapshot.sql if engine == "sql" else snapshot.clickhouse)[name]
+            match rows == self.predecessor[name], rows == self.successor[name]:
+                case True, True:
+                    self._seen[key] = "both"
+                case True, False:
+                    self._seen[key] = "predecessor"
+                case False, True:
+                    self._seen[key] = "successor"
+                case _:
+                    self._seen[key] = "neither"
+        return self._seen[key]
+
+
+@contextmanager
+def fault_lab(
+    parent: Path, day: date, step: Callable[[str], AbstractContextManager[None]]
+) -> Iterator[FaultLab]:
+    """Start a lab, deploy the sample, activate the day, and take the SQL Server endpoint into this process."""
+    with ExitStack() as stack:
+        with step("start the engines"):
+            profile = stack.enter_context(running_lab(parent / "lab"))
+        deployment = deploy(profile, day, step)
+        with step(f"activate {day}"):
+            deployment_id, plan = deployment.activate(day)
+        engines = deployment.engines()
+        before = take_snapshot(engines)
+        scope = (day_start(day), day_start(day) + timedelta(days=1))
+        base = read_base(engines, *scope)
+        lab = FaultLab(
+            profile=profile,
+            deployment=deployment,
+            day=day,
+            deployment_id=deployment_id,
+            plan_bundle_sha256=plan,
+            endpoint=_adopt_endpoint(profile),
+            predecessor=before.sql,
+            successor={
+                mart.name: successor_rows(mart, before.sql[mart.name], mart.rows(base, *scope), scope)
+                for mart in MARTS
+            },
+        )
+        stack.callback(lab.stop)
+        yield lab
+
+
+def read_tables(deployment: Deployment) -> tuple[Table, ...]:
+    """Every table of the published database with its active parts."""
+    execute, database = deployment.clickhouse.execute, deployment.clickhouse.database
+    tables = execute(
+        f"SELECT name, toString(uuid) FROM system.tables WHERE database = '{database}' ORDER BY name"
+        " FORMAT JSONCompactEachRow"
+    )
+    parts = execute(
+        "SELECT table, name, toString(rows), hash_of_all_files FROM system.parts"
+        f" WHERE active AND database = '{database}' ORDER BY table, name FORMAT JSONCompactEachRow"
+    )
+    by_table: dict[str, list[tuple[str, int, str]]] = {}
+    for table, name, rows, content in map(json.loads, parts.splitlines()):
+        by_table.setdefault(table, []).append((name, int(rows), content))
+    return tuple(
+        Table(name, found, tuple(by_table.get(name, ())))
+        for name, found in map(json.loads, tables.splitlines())
+    )
+
+
+def _adopt_endpoint(profile: LabProfile) -> Endpoint:
+    """End the endpoint's own process, and serve the same directory on the same port from here."""
+    process = next(each for each in profile.processes if each.name == "SQL Server endpoint")
+    stop_processes([process])
+    port = int(profile.mssql_dsn.split(";PORT=", 1)[1].split(";", 1)[0])
+    directory = Path(profile.directory)
+    endpoint = Endpoint(directory / "mssql" / "data", _password(directory), database=DATABASE, port=port)
+    endpoint.start()
+    return endpoint
+
+
+def _password(directory: Path) -> str:
+    return (directory / "mssql" / "password").read_text().strip()
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a directory with owners and times: PostgreSQL refuses files of another account."""
+    subprocess.run(["cp", "-a", "--reflink=auto", str(source), str(target)], check=True)  # noqa: S607
+
+
+def _objects(root: Path) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        sorted(
+            (str(path.relative_to(root)), hashlib.sha256(path.read_bytes()).hexdigest())
+            for path in root.rglob("*.object")
+        )
+    )
+
+
+def _operations(connection: pyodbc.Connection, plan_bundle_sha256: str) -> dict[str, str]:
+    """The operations of an activated plan in hex, by table name."""
+    found = connection.execute(
+        f"SELECT plan_bundle FROM {CONTROL}.activations"
+        f" WHERE plan_bundle_sha256 = 0x{plan_bundle_sha256.removeprefix('sha256:')}"
+    ).fetchall()
+    return {
+        plan["model_unique_id"].rsplit(".", 1)[-1]: plan["operation_id"].removeprefix("sha256:")
+        for plan in json.loads(found[0][0])["operation_plans"]
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Control:
+    """The control tables that the judge needs, as plain rows."""
+
+    journal: list[tuple[Any, ...]]
+    attempts: list[tuple[Any, ...]]
+    heads: dict[str, tuple[Any, ...]]
+    scopes: dict[str, tuple[Any, ...]]
+    checkpoints: dict[str, str]
+    owners: list[tuple[Any, ...]]
+    receipts: set[str]
+    plans: dict[str, str]
+    summary: str | None
+
+    @classmethod
+    def read(cls, connection: pyodbc.Connection, plan_bundle_sha256: str) -> _Control:
+        def rows(statement: str) -> list[tuple[Any, ...]]:
+            return [tuple(row) for row in connection.execute(statement).fetchall()]
+
+        summaries = rows(f"SELECT summary_sha256 FROM {CONTROL}.summaries")
+        return cls(
+            journal=rows(
+                "SELECT operation_id, version, state, predecessor, attempt_binding_sha256, receipt_schema"
+                f" FROM {CONTROL}.journal ORDER BY operation_id, version"
+            ),
+            attempts=rows(
+                f"SELECT operation_id, attempt_binding_sha256 FROM {CONTROL}.attempts ORDER BY fencing_epoch"
+            ),
+            heads={
+                str(row[0]): row[1:]
+                for row in rows(
+                    "SELECT target_authority_id, generation, target_uuid, owner_operation_id"
+                    f" FROM {CONTROL}.target_heads"
+                )
+            },
+            scopes={
+                row[0].hex(): row[1:]
+                for row in rows(
+                    f"SELECT scope_family_id, scope_revision, operation_id FROM {CONTROL}.scope_heads"
+                )
+            },
+            checkpoints={
+                row[0].hex(): str(row[1])
+                for row in rows(f"SELECT scope_family_id, covered_until FROM {CONTROL}.checkpoints")
+            },
+            owners=rows(
+                f"SELECT target_authority_id, model_unique_id, scope_family_id FROM {CONTROL}.target_owners"
+            ),
+            receipts={row[0].hex() for row in rows(f"SELECT operation_id FROM {CONTROL}.build_receipts")},
+            plans=_operations(connection, plan_bundle_sha256),
+            summary=summaries[0][0].hex() if summaries else None,
+        )
+
+    def model(self, name: str, *, sql: str, clickhouse: str, uuids: dict[str, str]) -> Model:
+        authority, _, family = next(row for row in self.owners if row[1].endswith(f".{name}"))
+        operation = self.plans[name]
+        generation, target_uuid, owner = self.heads[authority]
+        revision = self.scopes.get(family.hex(), (0,))[0]
+        return Model(
+            name=name,
+            operation=operation,
+            built=operation in self.receipts,
+            sql=sql,
+            clickhouse=clickhouse,
+            target_uuid=uuids.get(name),
+            attempts=tuple(row[1].hex() for row in self.attempts if row[0].hex() == operation),
+            journal=tuple(
+                Entry(int(version), state, predecessor, attempt.hex(), schema)
+                for found, version, state, predecessor, attempt, schema in self.journal
+                if found.hex() == operation
+            ),
+            heads=Heads(
+                int(generation), target_uuid, owner.hex(), int(revision), self.checkpoints[family.hex()]
+            ),
+            tables=tuple(sorted((table, found) for table, found in uuids.items() if operation[:16] in table)),
+        )

@@ -1,0 +1,238 @@
+"""Publication under faults on the lab's engines: every boundary of seal, prepare, commit, publication and summary."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from dpone.application.run import run_workflow
+from dpone_contracts.errors import DponeError
+from dpone_lab.demo import Timeline
+from dpone_lab.fault_matrix import KILLED, Matrix, Play, cases_of, pairs, recover
+from dpone_lab.fault_matrix_lab import Until, fault_lab
+from dpone_lab.fault_matrix_memory import EMPTY_DAY, NORMAL_DAY, MemoryWorld
+from dpone_lab.faults import EFFECTS, Delivery, FaultKind, Transport, WorkerKilled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+    from pathlib import Path
+
+    from dpone.application.services import Services
+    from dpone_contracts.ports.refresh_state import WorkerIdentity
+    from dpone_lab.fault_matrix import Case, Outcome, Wanted
+    from dpone_lab.fault_matrix_check import Standing
+    from dpone_lab.fault_matrix_lab import FaultLab
+    from dpone_lab.faults import Boundary, Injection
+
+STAGES: Final = ("SEAL", "PREPARE", "COMMIT", "PUBLISH", "SUMMARISE")
+TORN: Final = frozenset({"create_scratch", "load_chunk", "build_shadow"})
+SEALING: Final = "SEAL"
+COMMITTING: Final = "COMMIT"
+ENGINES: Final = "engines"
+MEMORY_WORLDS: Final = {"memory": NORMAL_DAY, "memory-empty-day": EMPTY_DAY}
+PROCESSES: Final = "processes"
+PROCESS_KILLS: Final = 6
+"""How many of the kills are done to a real process: the others end a run in this process where SIGKILL would."""
+LATE_EXCHANGES: Final = (1, 5, 6, 7, 10, 12, 0)
+"""Before: the first look, the doubt's entry, the burn, the second look, PREPARED, the gates; and after everything."""
+LANDS_IN_RECOVERY: Final = 40
+"""Boundaries after which the successor try holds every fence, and has not ended."""
+
+
+class _Silent:
+    """No progress."""
+
+    def stage(self, name: str, model_unique_id: str | None, state: str) -> None:
+        """Nobody listens."""
+
+
+@dataclass(frozen=True)
+class PublishWorld:
+    """The lab from the moment that both models were built; the first try's own process goes on from there."""
+
+    lab: FaultLab
+    torn: frozenset[str] = TORN
+
+    @classmethod
+    def of(cls, lab: FaultLab) -> PublishWorld:
+        """Build the day once with the real dbt, and keep the run where sealing begins."""
+        this = cls(lab)
+        this._keep(SEALING)
+        return this
+
+    def _keep(self, stage: str) -> None:
+        """Let the first try run until a stage begins, and keep the lab as it is then."""
+        with suppress(WorkerKilled):
+            run_workflow(
+                self.lab.services(Until(stage)), self.deployment_id, self.plan_bundle_sha256, self.worker(1)
+            )
+        self.lab.keep(stage)
+
+    @property
+    def deployment_id(self) -> str:
+        """The lab's one deployment."""
+        return self.lab.deployment_id
+
+    @property
+    def plan_bundle_sha256(self) -> str:
+        """The activated day."""
+        return self.lab.plan_bundle_sha256
+
+    def begin(self, stage: str) -> None:
+        """Back to where sealing begins, or for later stages to where committing does: scratch and all."""
+        early = stage in ("SEAL", "PREPARE")
+        if not early and not self.lab.holds(COMMITTING):
+            self.lab.put_back(SEALING)
+            self._keep(COMMITTING)
+        self.lab.put_back(SEALING if early else COMMITTING)
+
+    def services(self) -> Services:
+        """A worker's services."""
+        return self.lab.services(_Silent())
+
+    def worker(self, number: int) -> WorkerIdentity:
+        """The n-th try."""
+        return self.lab.worker(number)
+
+    def end(self, worker: WorkerIdentity) -> None:
+        """Its pod was reaped."""
+        self.lab.end(worker)
+
+    def standing(self) -> Standing:
+        """Both engines, past the product."""
+        return self.lab.standing()
+
+    def transport(self) -> Transport:
+        """A request that is under way takes effect without what the adapter asks before it sends."""
+        return Transport(again=self._again, tear=self._tear)
+
+    def run_until_killed(self, injection: Injection) -> bool:
+        """The first try as a process of its own, killed with SIGKILL where it waits; whether it came that far."""
+        worker = self.worker(1)
+        settings = {
+            "lab": self.lab.deployment.settings.to_json(),
+            "deployment_id": self.deployment_id,
+            "plan_bundle_sha256": self.plan_bundle_sha256,
+            "dag_run_id": worker.dag_run_id,
+            "task_id": worker.task_id,
+            "try_number": worker.try_number,
+            "pod_uid": worker.pod_uid,
+            "hold_at": injection.name,
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dpone_lab.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(settings))
+        process.stdin.close()
+        held = any(json.loads(line)["event"] == "held" for line in process.stdout)
+        process.kill()
+        process.wait()
+        return held
+
+    def _again(self, delivery: Delivery) -> object:
+        if delivery.method != "exchange":
+            return delivery.deliver()
+        target, _, scratch, _ = delivery.arguments
+        names = (
+            f"{target.publication_database}.`{target.publication_target_table}` AND {_name(scratch.shadow)}"
+        )
+        try:
+            self._execute(f"EXCHANGE TABLES {names}")
+        except OSError as refused:
+            raise DponeError("DPONE_CLICKHOUSE_STATEMENT_REFUSED", f"{refused}") from refused
+        return None
+
+    def _tear(self, delivery: Delivery) -> object:
+        """The call as it is, then part of what it wrote taken away again."""
+        answer = delivery.deliver()
+        if delivery.method == "create_scratch":
+            self._execute(f"DROP TABLE {_name(answer.value.shadow)} SYNC")
+            return None
+        loaded = delivery.method == "load_chunk"
+        scratch = delivery.arguments[-3 if loaded else -1]
+        table = _name(scratch.staging if loaded else scratch.shadow)
+        self._execute(f"ALTER TABLE {table} DELETE WHERE cityHash64(*) % 2 = 0 SETTINGS mutations_sync = 2")
+        return None
+
+    def _execute(self, statement: str) -> None:
+        self.lab.deployment.clickhouse.execute(statement)
+
+
+def _name(relation: object) -> str:
+    database, name = str(relation).split(".", 1)
+    return f"{database}.`{name}`"
+
+
+def play_killed(world: PublishWorld, case: Case) -> Outcome:
+    """A case whose first try is a real process under SIGKILL."""
+    this = Play.start(world, case.name, case.first.boundary.split("/", 1)[0])
+    if world.run_until_killed(case.first):
+        this.outcome.fired.append(case.first.name)
+    else:
+        this.outcome.wrong.append(f"the boundary was not reached: {case.first.name}")
+    this.outcome.endings.append(KILLED)
+    this.look(KILLED)
+    return recover(this, case)
+
+
+def landings(boundary: Boundary) -> tuple[int, ...]:
+    """When a late call lands: an exchange wherever settling it takes a step, others once the fences have moved."""
+    return LATE_EXCHANGES if boundary.method == "exchange" else (LANDS_IN_RECOVERY,)
+
+
+def engine_cases(boundaries: list[Boundary], torn: frozenset[str]) -> list[Case]:
+    """What the engines decide: a call that never arrives is the late one before it lands, so it is played in memory."""
+    cases = cases_of(boundaries, landings, torn)
+    return [case for case in cases if case.first.fault is not FaultKind.NOT_APPLIED]
+
+
+def play_publish(parent: Path, day: date, wanted: Wanted, tell: Callable[[str], None]) -> list[Matrix]:
+    """Everything that publishes: reads and second faults in memory, every effect on the lab's engines."""
+    matrices = [
+        _in_memory(part, MemoryWorld.of(*rows), wanted, tell)
+        for part, rows in MEMORY_WORLDS.items()
+        if wanted.plays(part)
+    ]
+    if not (wanted.plays(ENGINES) or wanted.plays(PROCESSES)):
+        return matrices
+    timeline = Timeline(tell)
+    with fault_lab(parent, day, timeline.step) as lab:
+        with timeline.step("build the day"):
+            world = PublishWorld.of(lab)
+        with timeline.step("golden run"):
+            matrix = Matrix.of(ENGINES, world, STAGES)
+        matrix.boundaries = [each for each in matrix.boundaries if each.effect in EFFECTS]
+        cases = engine_cases(matrix.boundaries, world.torn)
+        if wanted.plays(ENGINES):
+            matrix.play(wanted.of(ENGINES, cases), tell)
+            matrix.alone(wanted)
+            matrices.append(matrix)
+        if wanted.plays(PROCESSES):
+            killed = Matrix(PROCESSES, world, [])
+            kills = [case for case in cases if case.first.fault in {FaultKind.BEFORE, FaultKind.AFTER}]
+            few = replace(wanted, sample=min(wanted.sample or PROCESS_KILLS, PROCESS_KILLS))
+            killed.play(few.of(PROCESSES, kills), tell, lambda _, case: play_killed(world, case))
+            matrices.append(killed)
+    return matrices
+
+
+def _in_memory(part: str, world: MemoryWorld, wanted: Wanted, tell: Callable[[str], None]) -> Matrix:
+    matrix = Matrix.of(part, world)
+    singles = cases_of(matrix.boundaries, landings, world.torn)
+    played = matrix.play(wanted.of(part, singles), lambda _: None)
+    if wanted.entry is None:
+        matrix.play(pairs(played, world.torn, wanted.seed), lambda _: None)
+    matrix.alone(wanted)
+    tell(f"{part}: {len(matrix.outcomes)} runs, {sum(1 for each in matrix.outcomes if each.wrong)} wrong")
+    return matrix
