@@ -104,6 +104,11 @@ def test_two_compiles_of_one_project_give_equal_bytes(tmp_path: Path) -> None:
     (root / "dbt_project.yml").write_text(
         "name: shop\nprofile: p\nmodels: {shop: {+materialized: incremental}}\n"
     )
+    (root / "models" / "other_event.sql").write_text(
+        "{{ config(incremental_strategy='dpone_scope_merge', meta={'dpone': {'publish': "
+        "{'enabled': true, 'profile': 'p', 'workflow': 'w'}}}) }}\n"
+        "select s.at, '{{ run_started_at }} {{ env_var(\"HOME\") }}' as stamp from raw.sales s\n"
+    )
     (root / "models" / "sale_event.sql").write_text(
         "\n\n{{ config(incremental_strategy='dpone_scope_merge', meta={'dpone': {'publish': "
         "{'enabled': true, 'profile': 'p', 'workflow': 'w'}}}) }}\nselect s.at from raw.sales s with (nolock)\n"
@@ -114,7 +119,8 @@ def test_two_compiles_of_one_project_give_equal_bytes(tmp_path: Path) -> None:
         where = ModelDatabase("shop", "mart")
         result = compile_proofs(AuthorProject.load(root), where, ProofInputs(), tmp_path / name)
         bundles.append(result.bundle)
-        (model,) = result.proof.models
+        other, model = result.proof.models
+        assert other.status.value == "NONCONFORMANT"
         places = {(r.code.name, r.line, r.column) for r in model.reasons if r.code.name == "SQL_DIRTY_READ"}
         assert places == {("SQL_DIRTY_READ", 4, 36)}
     assert bundles[0] == bundles[1]
