@@ -169,8 +169,10 @@ def _derived_table(tokens: Sequence[Token], index: int) -> Iterator[Reason]:
         return
     end = closing(tokens, index + 1)
     following = tokens[end + 1] if end + 1 < len(tokens) else None
-    named = following is not None and following.kind in (Kind.WORD, Kind.QUOTED)
-    if not named or (following.word in RESERVED and following.word != "AS"):
+    named = following is not None and (
+        following.kind is Kind.QUOTED or (following.word != "" and following.word not in RESERVED - {"AS"})
+    )
+    if not named:
         yield _at(following or tokens[end], "a derived table needs an alias")
 
 
