@@ -54,7 +54,7 @@ from dpone_lab.fixture import (
     create_marts,
 )
 from dpone_lab.independent_check import Engines
-from dpone_lab.profile import DATABASE
+from dpone_lab.profile import DATABASE, require_disposable
 from dpone_lab.sqlserver.cluster import Cluster
 from dpone_mssql.control_schema import ControlNames, install
 
@@ -151,6 +151,7 @@ class Deployment:
 
 def deploy(lab: LabProfile, day: date, step: Callable[[str], AbstractContextManager[None]]) -> Deployment:
     """Fill the engines, prove the sample project, release it, deploy it, adopt its baselines."""
+    require_disposable(lab)
     directory = Path(lab.directory)
     login = _clickhouse_login(lab.clickhouse_dsn)
     settings = LabSettings(
