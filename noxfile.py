@@ -147,6 +147,13 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHON)
+def faults(session: nox.Session) -> None:
+    """Every boundary of a refresh broken in every way on the lab's engines; about half an hour on two cores."""
+    workspace(session)
+    session.run("dpone", "lab", "faults", *session.posargs)
+
+
+@nox.session(python=PYTHON)
 def live_mssql(session: nox.Session) -> None:
     """The SQL Server suites against a real server; UNVERIFIED without one."""
     if not os.environ.get("DPONE_MSSQL_DSN"):

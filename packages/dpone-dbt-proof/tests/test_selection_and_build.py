@@ -53,6 +53,13 @@ def test_the_command_names_selectors_and_nothing_eager(shop: Any) -> None:
     ]
 
 
+def test_tests_alone_are_no_build_which_would_leave_out_unit_tests(shop: Any) -> None:
+    assert build_arguments(select(shop.load(), [], [EVENT]), "test")[:3] == [
+        "test",
+        *("--select", "fqn:shop.sale_id_is_there"),
+    ]
+
+
 def test_a_selection_that_holds_more_is_refused_before_dbt_starts(shop: Any, tmp_path: Path) -> None:
     shop.model("nested", "select 1 as x", depends_on=[], meta={})
     shop.document["nodes"]["model.shop.nested"]["fqn"] = ["shop", "marts", "sale_event", "nested"]

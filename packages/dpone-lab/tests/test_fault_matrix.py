@@ -20,7 +20,9 @@ from dpone_lab.faults import FaultKind, Injection, port_protocols
 from dpone_lab.faults_command import account, exit_class
 
 if TYPE_CHECKING:
+    from dpone_contracts.journal import OperationState
     from dpone_contracts.ports.publisher import Scratch
+    from dpone_contracts.testing.memory_rows import Row
 
 EXCHANGE = "COMMIT/arrivals/publisher.exchange/1"
 INTENT = "COMMIT/arrivals/state.append/1"
@@ -54,7 +56,7 @@ def test_the_golden_run_passes_each_exchange_and_publication_once(world: MemoryW
 
 @pytest.mark.parametrize("day", [NORMAL_DAY, EMPTY_DAY], ids=["normal", "empty"])
 def test_a_sample_of_all_boundaries_and_of_second_faults_leaves_nothing_wrong(
-    day: tuple[list[object], list[object], list[object]],
+    day: tuple[list[Row], list[Row], list[Row]],
 ) -> None:
     matrix = Matrix.of("memory", MemoryWorld.of(*day), ())
     singles = sampled(cases_of(matrix.boundaries, landings, matrix.world.torn), 40, seed=74)
@@ -104,7 +106,7 @@ def test_a_mutant_that_journals_its_intent_after_the_exchange_is_caught(
 def test_a_mutant_that_sends_the_exchange_again_without_looking_is_caught(
     world: MemoryWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def retried(this: commit._Commit, state: commit.OperationState) -> None:
+    def retried(this: commit._Commit, state: OperationState) -> None:
         publisher, scratch = this.services.publisher, commit._scratch(this)
         publisher.exchange(this.operation.target, this.operation.admitted, scratch, this.prepared.target_uuid)
         commit._target_committed(this, scratch, state, publisher.uuid_map(this.operation.target, scratch))

@@ -62,7 +62,7 @@ class DbtModelBuild:
         attempt = Path(mkdtemp(prefix="dbt-", dir=self._directory))
         project = materialise(attempt / "project", self._author, request.batches)
         ended = run_dbt(
-            build_arguments(selection),
+            build_arguments(selection, "build" if request.batches else "test"),
             project=project.directory,
             profiles=project.directory,
             output=attempt,
@@ -72,10 +72,13 @@ class DbtModelBuild:
         return build_exit(ended, selection)
 
 
-def build_arguments(selection: Selection) -> list[str]:
-    """Return dbt's command: unit tests, models and data tests by exact selector, and nothing near them."""
+def build_arguments(selection: Selection, verb: str = "build") -> list[str]:
+    """Return dbt's command: unit tests, models and data tests by exact selector, and nothing near them.
+
+    `dbt build` runs a unit test only together with its model: where all are built already the verb is `test`.
+    """
     return [
-        "build",
+        verb,
         *("--select", *selection.selectors),
         *("--indirect-selection", INDIRECT_SELECTION),
         *("--threads", "1"),

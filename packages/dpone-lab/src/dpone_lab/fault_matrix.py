@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from dpone.application.run import run_workflow
 from dpone_contracts.errors import DponeError
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dpone_lab.fault_matrix_check import Standing
     from dpone_lab.faults import Delivery
 
+C = TypeVar("C")
+
 KILLED: Final = "killed"
 DONE: Final = "done"
 FIRST_STAGE: Final = "SEAL"
@@ -29,10 +31,20 @@ REPORT_SCHEMA: Final = "dpone.lab-fault-matrix.v1"
 class World(Protocol):
     """Something that a run can be broken in: engines with one activated day, put back before every case."""
 
-    deployment_id: str
-    plan_bundle_sha256: str
-    torn: frozenset[str]
-    """Methods whose effect has parts, so that it can land in part."""
+    @property
+    def deployment_id(self) -> str:
+        """The deployment whose day is run."""
+        ...
+
+    @property
+    def plan_bundle_sha256(self) -> str:
+        """The activated day."""
+        ...
+
+    @property
+    def torn(self) -> frozenset[str]:
+        """Methods whose effect has parts, so that it can land in part."""
+        ...
 
     def begin(self, stage: str) -> None:
         """Put everything back to a point of the first try that is not beyond a stage."""
@@ -169,8 +181,7 @@ class Play:
             for text in judge(self.origin, before, self.now, success=ending.startswith(DONE))
         ]
 
-    @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Whether the last try announced success."""
         return self.outcome.endings[-1].startswith(DONE)
 
@@ -185,19 +196,19 @@ def play(world: World, case: Case) -> Outcome:
 def recover(this: Play, case: Case) -> Outcome:
     """What comes after the first try of a case has ended."""
     number = 1
-    if not this.done:
+    if not this.is_done():
         this.world.end(this.world.worker(1))
         number = 2
         this.outcome.recovery = this.attempt(2, case.second)
-        if not this.done and case.second is not None:
+        if not this.is_done() and case.second is not None:
             # The chain of tries ends at N + 1: the same pod's process is started once more.
             this.attempt(2)
     if this.transport.held:
         this.transport.land_all()
         this.look("the last late call")
-    if (this.done or this.now.built) and not _may_stop(case):
+    if (this.is_done() or this.now.built) and not _may_stop(case):
         _require_end(this)
-    if this.done:
+    if this.is_done():
         _require_idempotence(this, number)
     return this.outcome
 
@@ -208,7 +219,7 @@ def _may_stop(case: Case) -> bool:
 
 
 def _require_end(this: Play) -> None:
-    if not this.done:
+    if not this.is_done():
         this.outcome.wrong.append(
             f"every mutation committed, the run did not end: {this.outcome.endings[-1]}"
         )
@@ -242,7 +253,7 @@ def cases_of(
     return [Case(each) for boundary in boundaries for each in faults_at(boundary, landings(boundary), torn)]
 
 
-def sampled(cases: list[Case], count: int | None, seed: int) -> list[Case]:
+def sampled(cases: list[C], count: int | None, seed: int) -> list[C]:
     """A seeded sample in the matrix's own order, or all of them."""
     if count is None or count >= len(cases):
         return cases
@@ -313,7 +324,50 @@ def pairs(outcomes: Iterable[Outcome], torn: frozenset[str], seed: int) -> list[
     return cases
 
 
-def report(only: str, matrices: Iterable[Matrix], reproduce: str) -> dict[str, Any]:
+class Played(Protocol):
+    """How one case went."""
+
+    @property
+    def case(self) -> str:
+        """The id of the case within its part."""
+        ...
+
+    @property
+    def endings(self) -> list[str]:
+        """How every try ended."""
+        ...
+
+    @property
+    def wrong(self) -> list[str]:
+        """What was wrong."""
+        ...
+
+
+class Part(Protocol):
+    """A part of the matrix as the report needs it."""
+
+    @property
+    def part(self) -> str:
+        """What comes before the id of every case."""
+        ...
+
+    @property
+    def boundaries(self) -> Sequence[object]:
+        """The boundaries that the part is about."""
+        ...
+
+    @property
+    def outcomes(self) -> Sequence[Played]:
+        """What was played."""
+        ...
+
+    @property
+    def left_out(self) -> list[str]:
+        """Boundaries that nothing broke."""
+        ...
+
+
+def report(only: str, matrices: Iterable[Part], reproduce: str) -> dict[str, Any]:
     """Matrices as one document; `reproduce` is the command that runs one entry alone, without its id."""
     parts = list(matrices)
     played = [(f"{part.part}~{outcome.case}", outcome) for part in parts for outcome in part.outcomes]

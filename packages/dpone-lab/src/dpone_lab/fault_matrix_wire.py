@@ -39,7 +39,7 @@ class WireFault(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a message of dbt's is, as far as the matrix treats it differently."""
+    """What a message of dbt's is, as far as the matrix treats it differently: a mutation, its commit, anything else."""
 
     COMMIT = "commit"
     STRATEGY = "strategy"
@@ -99,13 +99,8 @@ class Wire(FaultPlan):
             pause.wait(0.01)
         raise AssertionError("the zombie's session does not end")
 
-    def of_message(self, session: Session, text: str) -> Fault | None:
+    def of_message(self, session: Session, kind: Kind) -> Fault | None:
         """Count one message; the fault that it meets."""
-        kind = Kind.OTHER
-        if _STRATEGY in text:
-            kind = Kind.STRATEGY
-        elif _COMMIT.search(text) and session.transaction.count:
-            kind = Kind.COMMIT
         with self._lock:
             message = Message(len(self.messages) + 1, kind)
             self.messages.append(message)
@@ -160,11 +155,22 @@ class _DbtSession(SessionFaults):
         super().__init__(wire, session.facts.program_name)
         self._wire = wire
         self._session = session
+        self._mutating = False
 
     def of_message(self, text: Callable[[], str]) -> Fault | None:
         if self._session.facts.host_process_id == os.getpid():
             return None
-        return self._wire.of_message(self._session, text())
+        return self._wire.of_message(self._session, self._kind(text()))
+
+    def _kind(self, text: str) -> Kind:
+        """What a message is; only the commit that ends a mutation's transaction counts as one."""
+        if _STRATEGY in text:
+            self._mutating = True
+            return Kind.STRATEGY
+        if self._mutating and _COMMIT.search(text):
+            self._mutating = False
+            return Kind.COMMIT
+        return Kind.OTHER
 
     def handled(self, fault: Fault) -> None:  # noqa: ARG002 - the wire knows which
         self._wire.handled()

@@ -19,7 +19,7 @@ from dpone_lab.demo_command import leave_on_sigterm
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpone_lab.fault_matrix import Matrix, Wanted
+    from dpone_lab.fault_matrix import Part, Wanted
 
 DAY = date(2013, 6, 12)
 
@@ -86,7 +86,7 @@ def _run(
     from dpone_lab.fault_matrix import Wanted, report  # noqa: PLC0415 - after the cheap refusals
 
     wanted = Wanted(sample, seed, entry)
-    matrices: list[Matrix] = []
+    matrices: list[Part] = []
     with tempfile.TemporaryDirectory(prefix="dpone-lab-") as parent:
         Path(parent).chmod(0o711)
         for half in Only if only is None else (only,):
@@ -101,14 +101,14 @@ def _run(
     return report(told, matrices, reproduce)
 
 
-def _half(half: Only, parent: Path, wanted: Wanted, tell: Callable[[str], None]) -> list[Matrix]:
+def _half(half: Only, parent: Path, wanted: Wanted, tell: Callable[[str], None]) -> list[Part]:
     from dpone_lab.fault_matrix_build import play_build  # noqa: PLC0415 - after the cheap refusals
     from dpone_lab.fault_matrix_publish import play_publish  # noqa: PLC0415
 
     match half:
         case Only.BUILD:
-            return play_build(parent / half.value, DAY, wanted, tell)
+            return [*play_build(parent / half.value, DAY, wanted, tell)]
         case Only.PUBLISH:
-            return play_publish(parent / half.value, DAY, wanted, tell)
+            return [*play_publish(parent / half.value, DAY, wanted, tell)]
         case _:
             assert_never(half)
