@@ -192,12 +192,16 @@ def _joins(tokens: Sequence[Token]) -> Iterator[Reason]:
         if token.word == "JOIN" and (index == 0 or tokens[index - 1].word != "CROSS")
     ]
     conditions = [
-        token
-        for index, token in enumerate(tokens)
-        if token.word == "ON" and tokens[index - 1].word not in ("NULL", "ABSENT")  # of a JSON constructor
+        token for index, token in enumerate(tokens) if token.word == "ON" and not _of_json(tokens, index)
     ]
     if len(joins) != len(conditions):
         yield _at((joins or conditions)[-1], f"{len(joins)} joins have {len(conditions)} conditions")
+
+
+def _of_json(tokens: Sequence[Token], index: int) -> bool:
+    """Tell `NULL ON NULL` and `ABSENT ON NULL` of a JSON constructor from a join's condition."""
+    around = [token.word for token in tokens[index - 1 : index + 2]]
+    return around in (["NULL", "ON", "NULL"], ["ABSENT", "ON", "NULL"])
 
 
 def _parentheses(tokens: Sequence[Token]) -> Iterator[Reason]:
