@@ -59,9 +59,9 @@ def test_a_sample_of_all_boundaries_and_of_second_faults_leaves_nothing_wrong(
     day: tuple[list[Row], list[Row], list[Row]],
 ) -> None:
     matrix = Matrix.of("memory", MemoryWorld.of(*day), ())
-    singles = sampled(cases_of(matrix.boundaries, landings, matrix.world.torn), 40, seed=74)
+    singles = sampled(cases_of(matrix.boundaries, landings, matrix.world.torn), 100, seed=74)
     played = matrix.play(singles, lambda _: None)
-    matrix.play(sampled(pairs(played, matrix.world.torn, seed=74), 20, seed=74), lambda _: None)
+    matrix.play(sampled(pairs(played, matrix.world.torn, seed=74), 60, seed=74), lambda _: None)
     assert [(each.case, each.wrong) for each in matrix.outcomes if each.wrong] == []
 
 
@@ -143,3 +143,15 @@ def test_only_a_whole_matrix_without_a_wrong_entry_is_done(world: MemoryWorld) -
     spoiled = report("publish", [matrix], "dpone lab faults")
     assert exit_class(spoiled) == 1
     assert "run it alone: dpone lab faults --entry 'memory~golden run'" in account(spoiled)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "SEAL/arrivals/artifacts.create/1:before+ADMIT/workflow/state.guard_quiescence/2:down",
+        "PUBLISH/arrivals/state.publish/1:after+PREPARE/departures/documents.list_for/1:down",
+        "ADMIT/workflow/state.admit/1:not_applied+BUILD/workflow/documents.persist/1:before",
+    ],
+)
+def test_a_process_that_is_started_again_under_its_own_attempt_goes_on(world: MemoryWorld, case: str) -> None:
+    assert play(world, Case.parse(case)).wrong == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,7 @@ from dpone_lab.fault_matrix_wire import Kind, Message, WireFault
 
 
 def faults(*arguments: str) -> tuple[int, dict[str, Any]]:
-    program = str(Path(sys.executable).with_name("dpone"))
-    command = [program, "lab", "faults", "--format", "json", *arguments]
+    command = [sys.executable, "-m", "dpone", "lab", "faults", "--format", "json", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=580)
     return done.returncode, json.loads(done.stdout)
 

@@ -12,7 +12,7 @@ import pyodbc
 from dpone.application.admission import admit
 from dpone.application.build import settle_after
 from dpone.application.run import run_workflow
-from dpone_contracts.errors import DponeError
+from dpone_contracts.errors import DponeError, ExitClass
 from dpone_lab.demo import Timeline
 from dpone_lab.expected import MARTS
 from dpone_lab.fault_matrix import sampled
@@ -71,6 +71,7 @@ class BuildOutcome:
     case: str
     boundary: str
     endings: list[str] = field(default_factory=list)
+    beside_zombie: dict[str, str] = field(default_factory=dict)
     found: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
@@ -106,17 +107,20 @@ class BuildWorld:
         return "done"
 
     def classes(self) -> dict[str, str]:
-        """What the product says of each model's mutation, by table name."""
+        """What the product says of each model's mutation, by table name: a class, or the code of what it can't read."""
         lab = self.lab
         services = lab.services(Until(BUILDING))
-        run = admit(services, lab.deployment_id, lab.plan_bundle_sha256, lab.worker(1))
+        try:
+            run = admit(services, lab.deployment_id, lab.plan_bundle_sha256, lab.worker(1))
+        except DponeError as error:
+            return {mart.name: _unsure(error) for mart in MARTS}
         found = {}
         for operation in run.operations:
-            name = operation.model.rsplit(".", 1)[-1]
             try:
-                found[name] = settle_after(services, run, operation)[0].outcome.value
+                told = settle_after(services, run, operation)[0].outcome.value
             except DponeError as error:
-                found[name] = UNKNOWN if error.exit_class.name == "UNKNOWN" else error.code
+                told = _unsure(error)
+            found[operation.model.rsplit(".", 1)[-1]] = told
         return found
 
     def truths(self) -> dict[str, str]:
@@ -131,7 +135,7 @@ class BuildWorld:
         self.wire.arm(None)
         outcome.endings.append(self.run(1, SEALING))
         messages = list(self.wire.messages)
-        self._compare(outcome, zombie=False)
+        self._compare(outcome)
         if outcome.endings != [f"reached {SEALING}"]:
             outcome.wrong.append("the build without a fault did not pass")
         return messages, outcome
@@ -145,32 +149,22 @@ class BuildWorld:
         if not self.wire.hit:
             outcome.wrong.append("the message was not reached")
         if self.wire.zombie_waits:
-            self._compare(outcome, zombie=True)
+            outcome.beside_zombie = self.classes()
             self.wire.release_zombie()
-        self._compare(outcome, zombie=False)
+        self._compare(outcome)
         self._recover(outcome)
         return outcome
 
-    def _compare(self, outcome: BuildOutcome, *, zombie: bool) -> None:
-        """While a zombie holds its transaction open nobody may be sure of more than it lets be seen."""
-        classes = self.classes()
-        if zombie:
-            outcome.found += [f"{name}: {told} beside a zombie" for name, told in classes.items()]
-            outcome.wrong += [
-                f"{name}: {told} while its transaction is open"
-                for name, told in classes.items()
-                if told not in {UNKNOWN, "ROLLED_BACK", "COMMITTED_WITH_IMAGES"}
-            ]
-            return
-        truths = self.truths()
-        earlier = dict(text.removesuffix(" beside a zombie").split(": ") for text in outcome.found)
+    def _compare(self, outcome: BuildOutcome) -> None:
+        """Every class against the tables; what was said beside a zombie must have been right, or unsure."""
+        classes, truths = self.classes(), self.truths()
         for name, truth in truths.items():
-            told = classes[name]
+            told, earlier = classes[name], outcome.beside_zombie.get(name, UNKNOWN)
             outcome.found.append(f"{name}: {told}")
             if told not in _TRUE_CLASSES[truth]:
                 outcome.wrong.append(f"{name}: classified {told}, the tables say {truth}")
-            if earlier.get(name, UNKNOWN) not in {UNKNOWN, told}:
-                outcome.wrong.append(f"{name}: {earlier[name]} became {told} when the zombie ended")
+            if earlier not in {UNKNOWN, told}:
+                outcome.wrong.append(f"{name}: {earlier} became {told} when the zombie ended")
         built = set(truths.values()) == {"committed"}
         if outcome.endings[-1] == f"reached {SEALING}" and not built:
             outcome.wrong.append("the build passed without every model committed")
@@ -188,6 +182,11 @@ class BuildWorld:
             outcome.wrong.append(f"not every model committed, the successor ended with {ending}")
         if self.truths() != before:
             outcome.wrong.append("the successor changed a target")
+
+
+def _unsure(error: DponeError) -> str:
+    """Whoever can't see has not classified: the same as unknown; any other refusal speaks for itself."""
+    return UNKNOWN if error.exit_class in {ExitClass.UNKNOWN, ExitClass.UNVERIFIED} else error.code
 
 
 def _truth(lab: FaultLab, connection: pyodbc.Connection, mart: Mart) -> str:
