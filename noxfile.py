@@ -105,9 +105,10 @@ def wheels(session: nox.Session, member: str) -> None:
         packages = Path(empty) / "packages"
         here = packages / member / "tests"
         shutil.copytree(ROOT / "packages" / member / "tests", here)
-        # The golden documents are data that other members' tests read too.
+        # The golden documents and the pages are data that tests read.
         vectors = Path("dpone-contracts") / "tests" / "vectors"
         shutil.copytree(ROOT / "packages" / vectors, packages / vectors, dirs_exist_ok=True)
+        shutil.copytree(ROOT / "docs", Path(empty) / "docs")
         shutil.copy(ROOT / "conftest.py", Path(empty) / "conftest.py")
         session.chdir(empty)
         session.run(

@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.refresh_state import WorkerIdentity
 from dpone_lab import deployment as lab_deployment
 from dpone_lab.composition import lab_services
+from dpone_lab.profile import mark_disposable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,3 +155,19 @@ def test_a_plan_binds_one_dag_run_for_ever(deployed: DeployedLab, ids: tuple[str
     admit(lab_services(settings, Quiet()), *ids, worker("first"))
     error = refused(settings, ids, "second")
     assert error.code == "DPONE_PLAN_BOUND_TO_OTHER_RUN"
+
+
+def test_a_server_without_the_marker_is_refused_by_the_demo_before_any_write(deployed: DeployedLab) -> None:
+    with closing(pyodbc.connect(deployed.profile.mssql_dsn, autocommit=True)) as connection:
+        connection.execute("EXEC sys.sp_dropextendedproperty @name = N'dpone.lab.marker'")
+    try:
+        tables = control_rows(deployed.deployment.settings)
+        for marker in ("", deployed.profile.marker):
+            with pytest.raises(DponeError) as caught:
+                lab_deployment.deploy(
+                    replace(deployed.profile, marker=marker), deployed.day, lambda _: nullcontext()
+                )
+            assert caught.value.code == "DPONE_SEMANTIC_REFRESH_PRODUCTION_ACTIVATION_UNAVAILABLE"
+        assert control_rows(deployed.deployment.settings) == tables
+    finally:
+        mark_disposable(deployed.profile.mssql_dsn, deployed.profile.marker)

@@ -81,7 +81,6 @@ def test_the_summary_of_another_run_is_no_success() -> None:
         work.run(WORKER)
 
 
-
 @pytest.mark.parametrize("other", ["0.73.9", None])
 def test_another_or_absent_member_is_refused(other: str | None) -> None:
     versions: dict[str, str | None] = dict.fromkeys(MEMBERS, "0.74.0")

@@ -78,6 +78,7 @@ OWN_REASONS = {
     "reads_an_ephemeral": {"EPHEMERAL"},
     "reads_itself": {"JINJA_THIS", "SQL_TARGET_READ"},
     "reads_itself_by_name": {"SQL_TARGET_READ"},
+    "written_in_python": {"NOT_INCREMENTAL", "PYTHON_MODEL"},
 }
 SHARED_REASONS = {"PROJECT_HOOK", "DISPATCH_OVERRIDE"}
 
@@ -91,8 +92,9 @@ def test_each_fault_has_its_reason_beside_those_of_the_project(refused: Compiled
 
 
 def test_a_model_that_dbt_cant_parse_is_named_and_hides_no_other(refused: CompiledProofs) -> None:
-    assert [(bad.name, bad.path, bad.line) for bad in refused.bad_models] == [
-        ("is_not_jinja", "models/is_not_jinja.sql", 3)
+    assert [(bad.name, bad.path, bad.line, bad.column, bad.missing) for bad in refused.bad_models] == [
+        ("is_not_jinja", "models/is_not_jinja.sql", 3, 1, None),
+        ("reads_what_is_not_there", "models/reads_what_is_not_there.sql", 2, 13, "nowhere"),
     ]
 
 
@@ -101,6 +103,11 @@ def test_two_compiles_of_one_project_give_equal_bytes(tmp_path: Path) -> None:
     (root / "models").mkdir(parents=True)
     (root / "dbt_project.yml").write_text(
         "name: shop\nprofile: p\nmodels: {shop: {+materialized: incremental}}\n"
+    )
+    (root / "models" / "other_event.sql").write_text(
+        "{{ config(incremental_strategy='dpone_scope_merge', meta={'dpone': {'publish': "
+        "{'enabled': true, 'profile': 'p', 'workflow': 'w'}}}) }}\n"
+        "select s.at, '{{ run_started_at }} {{ env_var(\"HOME\") }}' as stamp from raw.sales s\n"
     )
     (root / "models" / "sale_event.sql").write_text(
         "\n\n{{ config(incremental_strategy='dpone_scope_merge', meta={'dpone': {'publish': "
@@ -112,7 +119,8 @@ def test_two_compiles_of_one_project_give_equal_bytes(tmp_path: Path) -> None:
         where = ModelDatabase("shop", "mart")
         result = compile_proofs(AuthorProject.load(root), where, ProofInputs(), tmp_path / name)
         bundles.append(result.bundle)
-        (model,) = result.proof.models
+        other, model = result.proof.models
+        assert other.status.value == "NONCONFORMANT"
         places = {(r.code.name, r.line, r.column) for r in model.reasons if r.code.name == "SQL_DIRTY_READ"}
         assert places == {("SQL_DIRTY_READ", 4, 36)}
     assert bundles[0] == bundles[1]

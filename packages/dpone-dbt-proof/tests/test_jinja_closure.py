@@ -108,7 +108,11 @@ def test_a_refused_name_is_found_through_macros_at_any_depth(shop: Any) -> None:
         "helper", "default__inner", "{% macro default__inner(x) %}\n  {{ x }} {{ this }}{% endmacro %}"
     )
     (reason,) = reasons(shop, "{{ outer(1) }}")
-    assert (reason.code.name, reason.path, reason.line) == ("JINJA_THIS", "macros/default__inner.sql", 2)
+    assert (reason.code.name, reason.path, reason.line) == (
+        "JINJA_THIS",
+        "dbt_packages/helper/macros/default__inner.sql",
+        2,
+    )
     assert reason.message.endswith("(through shop.outer > helper.middle > helper.default__inner)")
 
 

@@ -153,6 +153,6 @@ def test_names_compare_as_the_catalogs_collation_says(shop: Any) -> None:
     sql = "with A as (select s.sold_at, s.sale_id, s.amount from SHOP.RAW.Sales s) select * from a"
     shop.node["raw_code"] = shop.node["compiled_code"] = sql
     (model,) = prove_project(shop.load(), scope=ProofScope.DEFINITION).models
-    assert [reason.code.name for reason in model.reasons] == ["SQL_NAME_CASE", "SQL_ONE_PART_NAME"]
+    assert [reason.code.name for reason in model.reasons] == ["SQL_NAME_CASE", "SQL_NAME_CASE"]
     (model,) = prove_project(shop.load(), inputs=inputs(catalog())).models
     assert model.status.value == "PROVEN"

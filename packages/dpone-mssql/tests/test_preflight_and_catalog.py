@@ -98,6 +98,7 @@ def test_another_database_or_schema_than_planned_is_refused(found: Refreshed) ->
 
 def test_the_closure_goes_through_views_to_base_tables(found: Refreshed) -> None:
     name = found.models[0].name
+    found.sql(f"CREATE INDEX [ix_{name}] ON [mart].[{name}] ([id]);")
     found.sql(f"CREATE VIEW [mart].[v1_{name}] AS SELECT [day], [id] FROM [mart].[{name}];")
     found.sql(f"CREATE VIEW [mart].[v2_{name}] AS SELECT [day] FROM [mart].[v1_{name}];")
     database = found.target.mssql_control_database
@@ -118,6 +119,7 @@ def test_the_closure_goes_through_views_to_base_tables(found: Refreshed) -> None
     assert {edge.to_name for edge in snapshot.edges} == {f"v1_{name}", name}
     table = next(seen for seen in snapshot.objects if seen.kind is ObjectKind.BASE_TABLE)
     assert [(c.name, c.type_name, c.nullable) for c in table.columns] == list(found.models[0].columns)
+    assert f"ix_{name}" in table.indexes
     view = snapshot.object(dict(snapshot.roots)[root] or 0)
     assert view is not None
     assert view.definition is not None

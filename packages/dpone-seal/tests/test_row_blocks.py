@@ -149,7 +149,8 @@ def test_a_value_that_is_not_exact_is_refused_and_not_shown(source_type: str, ar
     assert caught.value.code == "DPONE_ROW_VALUE_REFUSED"
     assert caught.value.evidence == {"column": "c0", "first_row": "8192"}
     assert caught.value.__context__ is None or caught.value.__suppress_context__
-    assert str(array[0].as_py() if source_type != "nvarchar(9)" else "xff") not in str(caught.value)
+    shown = "xff" if source_type == "nvarchar(9)" else array.cast(pa.string())[0].as_py()
+    assert shown not in str(caught.value)
 
 
 def test_a_null_in_a_column_without_nulls_is_refused() -> None:

@@ -42,6 +42,21 @@ def test_a_folder_without_project_is_a_usage_error(tmp_path: Path) -> None:
     assert "no dbt_project.yml" in err
 
 
+def test_an_error_is_json_where_json_is_asked_for(tmp_path: Path) -> None:
+    code, out, _ = run(str(tmp_path), "--format", "json")
+    plain = json.loads(out)
+    assert (code, plain["schema"], plain["code"]) == (2, "dpone.error.v1", "DPONE_DBT_PROJECT_UNFIT")
+
+
+@pytest.mark.engine
+def test_a_project_that_dbt_cant_read_is_unverified_with_dbts_message(project: Path) -> None:
+    (project / "macros").mkdir()
+    (project / "macros" / "broken.sql").write_text("{% macro a() %}{% if x %}{% endmacro %}")
+    code, _, err = run(str(project), "--database", "d", "--schema", "s")
+    assert (code, err.partition(":")[0]) == (4, "DPONE_COMPILE_FAILED")
+    assert "endmacro" in err
+
+
 def test_database_and_schema_must_come_from_somewhere(project: Path) -> None:
     code, _, err = run(str(project))
     assert code == 2

@@ -41,11 +41,13 @@ COMPILE_ARGUMENTS: Final = (
 """dbt's offline compile: introspection fails instead of connecting."""
 
 _BAD_MODEL: Final = re.compile(r"in (?:model|test|macro|snapshot|analysis) (\S+) \(([^)\s]+\.(?:sql|py))\)")
+_BAD_TEST: Final = re.compile(r"in test (\S+) \([^)\s]+\.ya?ml\)")
 _MISSING: Final = re.compile(
     r"Model '[^']*\.([^'.]+)' \(([^)\s]+\.sql)\) depends on a (?:node|source) named '([^']+)'[^\n]*"
 )
 _LINE: Final = re.compile(r"\bline (\d+)\b")
 _CLOCK: Final = re.compile(r"^\d{2}:\d{2}:\d{2}\s*", re.MULTILINE)
+_NEEDS_CONNECTION: Final = "dbt can't compile the model without a connection"
 _MOST_BAD_MODELS: Final = 50
 
 
@@ -188,12 +190,18 @@ def _compile_around(
         manifest = _manifest(manifest_path)
         if ended.exit_code in (0, 1) and manifest is not None:
             return _Compiled(manifest, {**ended.messages, **stopped}, tuple(bad))
+        test = _bad_test(manifest, said)
+        if manifest is not None and test is not None and selector(test) not in excluded:
+            excluded |= {selector(test), *_refused_while_compiling(manifest)}
+            continue
         found = _bad_model(said)
         if found is None or len(bad) + len(stopped) == _MOST_BAD_MODELS:
             raise CompileError(_error_text(said))
         node = _node_at(manifest, source.name, found.path)
         if manifest is not None and node is not None and selector(node) not in excluded:
-            stopped[node.unique_id] = "dbt can't compile the model without a connection"
+            # dbt's words about the connection name a thread, which is another one in every run.
+            undefined = " is undefined" in found.message
+            stopped[node.unique_id] = found.message if undefined else _NEEDS_CONNECTION
             excluded |= {selector(node), *_refused_while_compiling(manifest)}
         else:
             text = _set_aside(project, source.name, found, said)
@@ -213,10 +221,17 @@ def _node_at(manifest: Manifest | None, package: str, path: str) -> Node | None:
     return next((node for node in nodes if (node.package, node.path) == (package, path)), None)
 
 
+def _bad_test(manifest: Manifest | None, said: str) -> Node | None:
+    """Find the test of a YAML file at which dbt stopped; the proof of its model judges its text."""
+    named = _BAD_TEST.search(said)
+    tests = manifest.of_type("test") if manifest is not None and named is not None else ()
+    return next((test for test in tests if named is not None and test.name == named[1]), None)
+
+
 def _refused_while_compiling(manifest: Manifest) -> Iterator[str]:
-    """Yield selectors of the models that would ask a database: dbt without a connection stops at each of them."""
+    """Yield selectors of all that would ask a database: dbt without a connection stops at each of them."""
     index = MacroIndex(manifest)
-    for node in manifest.of_type("model"):
+    for node in manifest.of_type("model", "test"):
         reasons = model_closure(manifest, index, node).reasons
         if any(reason.code in ASKS_A_DATABASE for reason in reasons):
             yield selector(node)

@@ -22,6 +22,7 @@ from dpone_dbt_proof.lifecycle import (
 )
 from dpone_dbt_proof.model_build import build_arguments
 from dpone_dbt_proof.read_dependencies import read_dependency_document
+from dpone_dbt_proof.reasons import Status
 from dpone_dbt_proof.selection import Selection
 
 if TYPE_CHECKING:
@@ -116,7 +117,10 @@ def _model(
     *,
     documents: bool,
 ) -> dict[str, Json]:
-    """Describe a model; its documents stand only where its name admits them."""
+    """Describe a model; its documents stand only where its name admits them.
+
+    A refused model has none: its compiled SQL may hold a clock or an environment, and two compiles would differ.
+    """
     node = manifest.nodes[proof.unique_id]
     plain: dict[str, Json] = {
         "unique_id": proof.unique_id,
@@ -136,7 +140,8 @@ def _model(
     }
     if proof.contract.event_time is not None:
         plain["event_time_column"] = proof.contract.event_time
-    if node.compiled_code is None or proof.query is None or not documents:
+    refused = proof.status is Status.NONCONFORMANT
+    if node.compiled_code is None or proof.query is None or refused or not documents:
         return plain
     compiled = sha256_text(node.compiled_code.encode())
     plain["model_definition_proof"] = _definition(proof, manifest, closures, inputs).to_plain()

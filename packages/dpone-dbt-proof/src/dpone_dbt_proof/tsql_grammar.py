@@ -169,8 +169,10 @@ def _derived_table(tokens: Sequence[Token], index: int) -> Iterator[Reason]:
         return
     end = closing(tokens, index + 1)
     following = tokens[end + 1] if end + 1 < len(tokens) else None
-    named = following is not None and following.kind in (Kind.WORD, Kind.QUOTED)
-    if not named or (following.word in RESERVED and following.word != "AS"):
+    named = following is not None and (
+        following.kind is Kind.QUOTED or (following.word != "" and following.word not in RESERVED - {"AS"})
+    )
+    if not named:
         yield _at(following or tokens[end], "a derived table needs an alias")
 
 
@@ -190,12 +192,16 @@ def _joins(tokens: Sequence[Token]) -> Iterator[Reason]:
         if token.word == "JOIN" and (index == 0 or tokens[index - 1].word != "CROSS")
     ]
     conditions = [
-        token
-        for index, token in enumerate(tokens)
-        if token.word == "ON" and tokens[index - 1].word not in ("NULL", "ABSENT")  # of a JSON constructor
+        token for index, token in enumerate(tokens) if token.word == "ON" and not _of_json(tokens, index)
     ]
     if len(joins) != len(conditions):
         yield _at((joins or conditions)[-1], f"{len(joins)} joins have {len(conditions)} conditions")
+
+
+def _of_json(tokens: Sequence[Token], index: int) -> bool:
+    """Tell `NULL ON NULL` and `ABSENT ON NULL` of a JSON constructor from a join's condition."""
+    around = [token.word for token in tokens[index - 1 : index + 2]]
+    return around in (["NULL", "ON", "NULL"], ["ABSENT", "ON", "NULL"])
 
 
 def _parentheses(tokens: Sequence[Token]) -> Iterator[Reason]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlglot import exp
 
 from dpone_dbt_proof.reasons import Code
+from dpone_dbt_proof.tsql_nodes import ARGUMENTS, MUTATIONS, NODES, QUERY_TYPES, TUPLE_PARENTS
 from dpone_dbt_proof.tsql_policy import (
     COMPATIBILITY_VIEWS,
     JOIN_HINTS,
@@ -21,147 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpone_dbt_proof.relation_names import NameRules
-
-QUERY_TYPES: Final = (exp.Select, exp.Union, exp.Except, exp.Intersect, exp.Subquery)
-
-_MUTATIONS: Final = (exp.DML, exp.DDL, exp.Create, exp.Drop, exp.Merge, exp.Alter, exp.TruncateTable)
-
-_NODES: Final[frozenset[type[exp.Expression]]] = frozenset(
-    {
-        # Queries and their clauses.
-        exp.Select,
-        exp.Union,
-        exp.Except,
-        exp.Intersect,
-        exp.Subquery,
-        exp.With,
-        exp.CTE,
-        exp.From,
-        exp.Join,
-        exp.Lateral,
-        exp.Table,
-        exp.TableAlias,
-        exp.Values,
-        exp.Tuple,
-        exp.Where,
-        exp.Group,
-        exp.GroupingSets,
-        exp.Rollup,
-        exp.Cube,
-        exp.Having,
-        exp.Order,
-        exp.Ordered,
-        exp.Limit,
-        exp.LimitOptions,
-        exp.Offset,
-        exp.Fetch,
-        exp.Distinct,
-        exp.Pivot,
-        exp.Window,
-        exp.WindowSpec,
-        exp.WithinGroup,
-        exp.IgnoreNulls,
-        exp.RespectNulls,
-        exp.WithTableHint,
-        exp.ForClause,
-        exp.QueryOption,
-        exp.XMLKeyValueOption,
-        exp.OpenJSON,
-        exp.OpenJSONColumnDef,
-        # Expressions.
-        exp.Alias,
-        exp.Aliases,
-        exp.Column,
-        exp.Identifier,
-        exp.Star,
-        exp.Literal,
-        exp.National,
-        exp.HexString,
-        exp.Null,
-        exp.Var,
-        exp.Paren,
-        exp.Case,
-        exp.If,
-        exp.Not,
-        exp.Neg,
-        exp.BitwiseNot,
-        exp.In,
-        exp.Between,
-        exp.Exists,
-        exp.Any,
-        exp.All,
-        exp.Is,
-        exp.Escape,
-        exp.Collate,
-        exp.AtTimeZone,
-        exp.DataType,
-        exp.DataTypeParam,
-        exp.JSONPath,
-        exp.JSONKeyValue,
-        exp.PropertyEQ,
-        # Operators.
-        exp.Add,
-        exp.Sub,
-        exp.Mul,
-        exp.Div,
-        exp.Mod,
-        exp.And,
-        exp.Or,
-        exp.EQ,
-        exp.NEQ,
-        exp.GT,
-        exp.GTE,
-        exp.LT,
-        exp.LTE,
-        exp.NullSafeEQ,
-        exp.NullSafeNEQ,
-        exp.Like,
-        exp.Dot,
-        exp.BitwiseAnd,
-        exp.BitwiseOr,
-        exp.BitwiseXor,
-        exp.BitwiseLeftShift,
-        exp.BitwiseRightShift,
-        exp.DPipe,
-        exp.ILike,
-        exp.RegexpLike,
-        exp.SimilarTo,
-        exp.Glob,
-    }
-)
-
-_ARGUMENTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
-    exp.Select: frozenset(
-        [
-            "with_",
-            "expressions",
-            "distinct",
-            "from_",
-            "joins",
-            "where",
-            "group",
-            "having",
-            "windows",
-            "order",
-            "limit",
-            "offset",
-            "for_",
-            "hint",
-        ]
-    ),
-    exp.Table: frozenset(["this", "db", "catalog", "alias", "hints", "pivots", "joins", "ordinality"]),
-    exp.Join: frozenset(["this", "side", "kind", "on", "hint"]),
-    exp.Lateral: frozenset(["this", "alias", "cross_apply", "view", "outer", "ordinality"]),
-    exp.Subquery: frozenset(["this", "alias", "pivots", "joins"]),
-    exp.CTE: frozenset({"this", "alias"}),
-    exp.With: frozenset({"expressions", "recursive"}),
-    exp.Union: frozenset(["this", "expression", "distinct", "with_", "order", "limit", "offset"]),
-    exp.Except: frozenset(["this", "expression", "distinct", "with_", "order", "limit", "offset"]),
-    exp.Intersect: frozenset(["this", "expression", "distinct", "with_", "order", "limit", "offset"]),
-}
-"""Arguments of a node that may be set; nodes that are not named here may have any, each of an allowed type."""
-
-_TUPLE_PARENTS: Final = (exp.Values, exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup)
 
 _SYSTEM_SCHEMAS: Final = ("SYS", "INFORMATION_SCHEMA")
 
@@ -200,7 +60,7 @@ class TreeReading:
 def read_tree(tree: exp.Expression, rules: NameRules) -> TreeReading:
     """Walk one statement: refuse what is not on the list, and collect every relation that is not a CTE."""
     reading = TreeReading(rules)
-    if isinstance(tree, _MUTATIONS) and not isinstance(tree, QUERY_TYPES):
+    if isinstance(tree, MUTATIONS) and not isinstance(tree, QUERY_TYPES):
         reading.refuse(Code.SQL_MUTATION, f"the statement is {tree.key.upper()}", tree)
         return reading
     if not isinstance(tree, QUERY_TYPES):
@@ -220,16 +80,16 @@ def column_list_aliases(tree: exp.Expression) -> frozenset[str]:
 
 def _check_node(node: exp.Expression, reading: TreeReading) -> None:
     kind = type(node)
-    if kind not in _NODES and not isinstance(node, (exp.Func, exp.JSONPathPart)):
+    if kind not in NODES and not isinstance(node, (exp.Func, exp.JSONPathPart)):
         reading.refuse(_refusal_of(node), f"{kind.__name__} is not admitted", node)
         return
-    allowed = _ARGUMENTS.get(kind)
+    allowed = ARGUMENTS.get(kind)
     if allowed is not None:
         for name, value in node.args.items():
             if value and name not in allowed:
                 reading.refuse(*_argument_refusal(kind, name), node)
     match node:
-        case exp.Tuple() if not isinstance(node.parent, _TUPLE_PARENTS):
+        case exp.Tuple() if not isinstance(node.parent, TUPLE_PARENTS):
             reading.refuse(Code.SQL_NOT_TSQL, "a row of values is no expression", node)
         case exp.DPipe() | exp.ILike() | exp.RegexpLike() | exp.SimilarTo() | exp.Glob():
             reading.refuse(Code.SQL_NOT_TSQL, f"{kind.__name__} is not T-SQL", node)

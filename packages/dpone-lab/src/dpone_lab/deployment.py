@@ -20,9 +20,7 @@ from dpone.application.evidence import collect, write_folder
 from dpone.application.release import WorkflowRelease, workflow_proof_bundle
 from dpone.application.services import require
 from dpone.composition.catalog_snapshot import snapshot_document
-from dpone.composition.runtime import odbc_fields
-from dpone_clickhouse.connection import Connection, Endpoint
-from dpone_clickhouse.relation_observer import ClickHouseRelationObserver
+from dpone.composition.runtime import build_deployment_ports, odbc_fields
 from dpone_contracts.canonical import canonical_bytes, digest_of
 from dpone_contracts.catalog import ClosureBudget
 from dpone_contracts.descriptors import DeploymentDescriptor
@@ -56,11 +54,9 @@ from dpone_lab.fixture import (
     create_marts,
 )
 from dpone_lab.independent_check import Engines
-from dpone_lab.profile import DATABASE
+from dpone_lab.profile import DATABASE, require_disposable
 from dpone_lab.sqlserver.cluster import Cluster
-from dpone_mssql.catalog import MssqlCatalog, MssqlDdlFreeze
 from dpone_mssql.control_schema import ControlNames, install
-from dpone_mssql.relation_observer import MssqlRelationObserver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,6 +151,7 @@ class Deployment:
 
 def deploy(lab: LabProfile, day: date, step: Callable[[str], AbstractContextManager[None]]) -> Deployment:
     """Fill the engines, prove the sample project, release it, deploy it, adopt its baselines."""
+    require_disposable(lab)
     directory = Path(lab.directory)
     login = _clickhouse_login(lab.clickhouse_dsn)
     settings = LabSettings(
@@ -230,7 +227,7 @@ def _prove(settings: LabSettings, platform: PlatformPolicy, compiled: CompiledPr
     }
     limits = platform.read_limits
     budget = ClosureBudget(limits.max_depth, limits.max_nodes, limits.max_edges, limits.max_definition_bytes)
-    seen = MssqlCatalog(settings.runtime().sql_server).snapshot(tuple(sorted(reads)), budget)
+    seen = build_deployment_ports(settings.runtime()).catalog.snapshot(tuple(sorted(reads)), budget)
     inputs = ProofInputs(
         snapshot=load_snapshot(snapshot_document(seen)),
         budget=ReadBudget(limits.max_depth, limits.max_nodes, limits.max_edges, limits.max_definition_bytes),
@@ -358,11 +355,11 @@ def _adopt(
     day: date,
 ) -> ModelAuthorities:
     """Freeze the target's DDL epoch, issue the assurances, adopt the baseline up to the day."""
-    runtime, names = settings.runtime(), ControlNames()
+    ports = build_deployment_ports(settings.runtime())
     table = model.model_unique_id.split(".")[-1]
     target = SqlRelation(descriptor.mssql_database, MART_SCHEMA, table)
     closure = tuple(int(object_id) for object_id in model.read_dependencies.base_relation_object_ids)
-    epoch = require(MssqlDdlFreeze(runtime.sql_server, names).cover(target, closure))
+    epoch = require(ports.ddl_freeze.cover(target, closure))
     assurances = Assurances(
         attestor=services.attestor,
         deployment=descriptor,
@@ -387,18 +384,13 @@ def _adopt(
         ddl_assurance=assurances.ddl_freeze(epoch),
         utc_assurance=assurances.utc_semantics(model.event_time_column),
     )
-    endpoint = Endpoint.from_dsn(
-        settings.clickhouse_dsn,
-        connect_timeout=runtime.login_timeout_seconds,
-        statement_timeout=runtime.statement_timeout_seconds,
-    )
     baseline = adopt_baseline(
         BaselineServices(
             services.clock,
             services.guard,
             services.activations,
-            MssqlRelationObserver(runtime.sql_server, names),
-            ClickHouseRelationObserver(Connection(endpoint), policies_from_plan=settings.embedded_clickhouse),
+            ports.sql_server,
+            ports.clickhouse,
         ),
         inputs,
     )

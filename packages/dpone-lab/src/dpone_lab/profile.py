@@ -167,6 +167,9 @@ def _start(
         odbc_driver=find_driver(driver),
         processes=(),
     )
+    if profile.mssql_dsn:
+        # A database that is put in the lab's place brings its own marker, or none.
+        profile = replace(profile, marker=disposable_marker(profile.mssql_dsn) or "")
     # Both start at once: each waits for its disk and its imports.
     mssql = None if profile.mssql_dsn else _spawn_mssql(directory, started, mssql_port)
     clickhouse = None if profile.clickhouse_dsn else _spawn_clickhouse(directory, started, clickhouse_port)
@@ -199,6 +202,25 @@ def _mssql_dsn(engine: _Engine, driver: str) -> str:
         f"DRIVER={{{driver}}};SERVER={_LOOPBACK},{port};PORT={port};DATABASE={DATABASE};UID=sa;"
         f"PWD={{{engine.password}}};Encrypt=no;TrustServerCertificate=yes;TDS_Version=7.4"
     )
+
+
+def disposable_marker(dsn: str) -> str | None:
+    """The disposable marker that a database carries, or None; nothing is written."""
+    with contextlib.closing(open_connection(dsn)) as connection:
+        row = connection.execute(
+            "SELECT CONVERT(nvarchar(64), value) FROM sys.extended_properties"
+            f" WHERE class = 0 AND name = N'{MARKER_PROPERTY}'"
+        ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def require_disposable(profile: LabProfile) -> None:
+    """Refuse a database without this lab's marker before anything is written to it."""
+    if not profile.marker or disposable_marker(profile.mssql_dsn) != profile.marker:
+        raise DponeError(
+            "DPONE_SEMANTIC_REFRESH_PRODUCTION_ACTIVATION_UNAVAILABLE",
+            "the database does not carry the lab's disposable marker; nothing was written to it",
+        )
 
 
 def mark_disposable(dsn: str, marker: str) -> None:

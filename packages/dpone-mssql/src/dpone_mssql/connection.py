@@ -32,7 +32,7 @@ NO_TRANSACTION = 51009
 _NUMBER = re.compile(r"\((\d+)\)\s*\(SQL\w+\)")
 _OURS = re.compile(r"\bDPONE_[A-Z][A-Z0-9_]{2,}\b")
 _RULE = re.compile(r"\b(?:pk|uq|ck|fk)_[a-z0-9_]+\b")
-_NO_CONNECTION = frozenset({"08001", "08S01", "08004", "28000", "IM002", "HYT00", "01000"})
+_NO_CONNECTION = frozenset({"08001", "08S01", "08004", "IM002", "HYT00", "01000"})
 _TRANSACTION_HOLDS = (
     f"IF @@TRANCOUNT <> 1 OR XACT_STATE() <> 1 THROW {NO_TRANSACTION}, N'DPONE_MSSQL_TRANSACTION_LOST', 1;\n"
 )

@@ -66,3 +66,9 @@ where l.email_id not in (select c.email_id from crm.customers c where c.email_id
 select o.order_id
 from ((sales.orders as o join sales.lines as l on l.order_id = o.order_id)
     left join sales.returns as r on r.order_id = o.order_id)
+--# condition_after_is_null reads sales.orders, sales.lines, sales.returns
+select o.order_id
+from sales.orders as o
+left join sales.lines as l
+    join sales.returns as r on r.line_id = l.line_id and r.closed_at is null
+    on l.order_id = o.order_id

@@ -88,6 +88,8 @@ def explain(
     report: FormatOption = ReportFormat.TEXT,
 ) -> None:
     """Show scope, key, types, dependencies, lifecycle, assurances, stages and proof of one model."""
+    if report not in (ReportFormat.TEXT, ReportFormat.JSON):
+        refuse_usage(f"explain has no format {report.value}")
     inputs = read_inputs(catalog, certified_tuple, platform_policy)
     read = _manifest(project, manifest)
     proof = prove_project(

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from dpone_clickhouse.connection import Connection
     from dpone_contracts.policies import SealPolicy
     from dpone_contracts.ports.attempt_observer import AttemptObserver
     from dpone_contracts.ports.attestor import Attestor
+    from dpone_contracts.ports.catalog import CatalogReader, DdlFreeze
     from dpone_contracts.ports.guard import ActivationGuard
     from dpone_contracts.ports.progress import Progress
+    from dpone_contracts.ports.relation_observer import RelationObserver
     from dpone_dbt_proof.model_build import DbtModelBuild
     from dpone_mssql.connection import SqlServerConfig
 
@@ -87,6 +90,46 @@ def _closing_brace(text: str) -> int:
     return len(text)
 
 
+@dataclass(frozen=True, slots=True)
+class DeploymentPorts:
+    """The ports of a deployment stage: catalog, DDL freeze, and one observer of whole relations an engine."""
+
+    catalog: CatalogReader
+    ddl_freeze: DdlFreeze
+    sql_server: RelationObserver
+    clickhouse: RelationObserver
+
+
+def build_deployment_ports(settings: RuntimeSettings) -> DeploymentPorts:
+    """Compose the adapters that a deployment stage needs; nothing is connected to before its first use."""
+    from dpone_clickhouse.relation_observer import ClickHouseRelationObserver  # noqa: PLC0415 - lazy by design
+    from dpone_mssql.catalog import MssqlCatalog, MssqlDdlFreeze  # noqa: PLC0415
+    from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415
+    from dpone_mssql.relation_observer import MssqlRelationObserver  # noqa: PLC0415
+
+    config, names = settings.sql_server, ControlNames()
+    return DeploymentPorts(
+        catalog=MssqlCatalog(config),
+        ddl_freeze=MssqlDdlFreeze(config, names),
+        sql_server=MssqlRelationObserver(config, names),
+        clickhouse=ClickHouseRelationObserver(
+            _clickhouse(settings), policies_from_plan=settings.policies_from_plan
+        ),
+    )
+
+
+def _clickhouse(settings: RuntimeSettings) -> Connection:
+    from dpone_clickhouse.connection import Connection, Endpoint  # noqa: PLC0415 - lazy by design
+
+    return Connection(
+        Endpoint.from_dsn(
+            settings.clickhouse_dsn,
+            connect_timeout=settings.login_timeout_seconds,
+            statement_timeout=settings.statement_timeout_seconds,
+        )
+    )
+
+
 def build_services(
     settings: RuntimeSettings,
     guard: ActivationGuard,
@@ -95,8 +138,7 @@ def build_services(
     progress: Progress,
 ) -> Services:
     """Compose all adapters; nothing is connected to before its first use."""
-    from dpone_clickhouse.connection import Connection, Endpoint  # noqa: PLC0415 - lazy by design
-    from dpone_clickhouse.publisher import ClickHousePublisher  # noqa: PLC0415
+    from dpone_clickhouse.publisher import ClickHousePublisher  # noqa: PLC0415 - lazy by design
     from dpone_mssql.activation import MssqlActivationStore  # noqa: PLC0415
     from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415
     from dpone_mssql.documents import MssqlDocumentStore  # noqa: PLC0415
@@ -107,11 +149,6 @@ def build_services(
     from dpone_seal.parquet_chunks import ParquetChunkEncoder  # noqa: PLC0415
 
     config, names = settings.sql_server, ControlNames()
-    endpoint = Endpoint.from_dsn(
-        settings.clickhouse_dsn,
-        connect_timeout=settings.login_timeout_seconds,
-        statement_timeout=settings.statement_timeout_seconds,
-    )
     store = StoreSettings(
         url=settings.object_store,
         key_reference=settings.artifact_key_reference,
@@ -134,7 +171,7 @@ def build_services(
         encoder=ParquetChunkEncoder.of(settings.seal_policy),
         artifacts=open_store(store, settings.artifact_prefix),
         publisher=ClickHousePublisher(
-            Connection(endpoint),
+            _clickhouse(settings),
             disk_reserve_bytes=settings.disk_reserve_bytes,
             policies_from_plan=settings.policies_from_plan,
         ),

@@ -1,0 +1,148 @@
+"""Which nodes of a syntax tree, and which of their arguments, an admitted query may have."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+
+QUERY_TYPES: Final = (exp.Select, exp.Union, exp.Except, exp.Intersect, exp.Subquery)
+
+MUTATIONS: Final = (exp.DML, exp.DDL, exp.Create, exp.Drop, exp.Merge, exp.Alter, exp.TruncateTable)
+
+NODES: Final[frozenset[type[exp.Expression]]] = frozenset(
+    {
+        # Queries and their clauses.
+        exp.Select,
+        exp.Union,
+        exp.Except,
+        exp.Intersect,
+        exp.Subquery,
+        exp.With,
+        exp.CTE,
+        exp.From,
+        exp.Join,
+        exp.Lateral,
+        exp.Table,
+        exp.TableAlias,
+        exp.Values,
+        exp.Tuple,
+        exp.Where,
+        exp.Group,
+        exp.GroupingSets,
+        exp.Rollup,
+        exp.Cube,
+        exp.Having,
+        exp.Order,
+        exp.Ordered,
+        exp.Limit,
+        exp.LimitOptions,
+        exp.Offset,
+        exp.Fetch,
+        exp.Distinct,
+        exp.Pivot,
+        exp.Window,
+        exp.WindowSpec,
+        exp.WithinGroup,
+        exp.IgnoreNulls,
+        exp.RespectNulls,
+        exp.WithTableHint,
+        exp.ForClause,
+        exp.QueryOption,
+        exp.XMLKeyValueOption,
+        exp.OpenJSON,
+        exp.OpenJSONColumnDef,
+        # Expressions.
+        exp.Alias,
+        exp.Aliases,
+        exp.Column,
+        exp.Identifier,
+        exp.Star,
+        exp.Literal,
+        exp.National,
+        exp.HexString,
+        exp.Null,
+        exp.Var,
+        exp.Paren,
+        exp.Case,
+        exp.If,
+        exp.Not,
+        exp.Neg,
+        exp.BitwiseNot,
+        exp.In,
+        exp.Between,
+        exp.Exists,
+        exp.Any,
+        exp.All,
+        exp.Is,
+        exp.Escape,
+        exp.Collate,
+        exp.AtTimeZone,
+        exp.DataType,
+        exp.DataTypeParam,
+        exp.JSONPath,
+        exp.JSONKeyValue,
+        exp.PropertyEQ,
+        # Operators.
+        exp.Add,
+        exp.Sub,
+        exp.Mul,
+        exp.Div,
+        exp.Mod,
+        exp.And,
+        exp.Or,
+        exp.EQ,
+        exp.NEQ,
+        exp.GT,
+        exp.GTE,
+        exp.LT,
+        exp.LTE,
+        exp.NullSafeEQ,
+        exp.NullSafeNEQ,
+        exp.Like,
+        exp.Dot,
+        exp.BitwiseAnd,
+        exp.BitwiseOr,
+        exp.BitwiseXor,
+        exp.BitwiseLeftShift,
+        exp.BitwiseRightShift,
+        exp.DPipe,
+        exp.ILike,
+        exp.RegexpLike,
+        exp.SimilarTo,
+        exp.Glob,
+    }
+)
+
+ARGUMENTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
+    exp.Select: frozenset(
+        [
+            "with_",
+            "expressions",
+            "distinct",
+            "from_",
+            "joins",
+            "where",
+            "group",
+            "having",
+            "windows",
+            "order",
+            "limit",
+            "offset",
+            "for_",
+            "hint",
+        ]
+    ),
+    exp.Table: frozenset(["this", "db", "catalog", "alias", "hints", "pivots", "joins", "ordinality"]),
+    exp.Join: frozenset(["this", "side", "kind", "on", "hint"]),
+    exp.Lateral: frozenset(["this", "alias", "cross_apply", "view", "outer", "ordinality"]),
+    exp.Subquery: frozenset(["this", "alias", "pivots", "joins"]),
+    exp.CTE: frozenset({"this", "alias"}),
+    exp.With: frozenset({"expressions", "recursive"}),
+    exp.Union: frozenset(["this", "expression", "distinct", "with_", "order", "limit", "offset"]),
+    exp.Except: frozenset(["this", "expression", "distinct", "with_", "order", "limit", "offset"]),
+    exp.Intersect: frozenset(["this", "expression", "distinct", "with_", "order", "limit", "offset"]),
+}
+"""Arguments of a node that may be set; nodes that are not named here may have any, each of an allowed type."""
+
+TUPLE_PARENTS: Final = (exp.Values, exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup)

@@ -1,0 +1,2 @@
+select s.at, s.id
+from {{ ref('nowhere') }} as s
