@@ -2309,7 +2309,8 @@ def continued_attempts(documents: Sequence[Document]) -> set[tuple[str, str]]:
 def follow(documents: Sequence[Document]) -> list[Link]:
     """Follow every reference; documents that agree with what names them are `resolved`.
 
-    What an attempt began, the attempt that continues it may finish: their bindings and fences differ.
+    What an attempt began, the attempt that continues it may finish: their bindings and fences differ. So does what a
+    summary names: the attempt that sealed, and receipts of the one that finished.
     """
     index = index_of(documents)
     continued = continued_attempts(documents)
@@ -2334,7 +2335,8 @@ def follow(documents: Sequence[Document]) -> list[Link]:
             lineage = field.startswith(("predecessor_", "replaces_", "scope_predecessor_"))
             names: Sequence[str] = LINEAGE if lineage else AGREE
             content = found.content
-            if (content.get("attempt_binding_sha256"), said.get("attempt_binding_sha256")) in continued:
+            pair = (content.get("attempt_binding_sha256"), said.get("attempt_binding_sha256"))
+            if not continued.isdisjoint({pair, pair[::-1]}):
                 names = [name for name in names if name not in ("attempt_binding_sha256", "fencing_epoch")]
             differing = [
                 name for name in names if name in said and name in content and said[name] != content[name]
