@@ -155,3 +155,15 @@ def test_only_a_whole_matrix_without_a_wrong_entry_is_done(world: MemoryWorld) -
 )
 def test_a_process_that_is_started_again_under_its_own_attempt_goes_on(world: MemoryWorld, case: str) -> None:
     assert play(world, Case.parse(case)).wrong == []
+
+
+@pytest.mark.parametrize(
+    "boundary", ["SEAL/arrivals/documents.persist/1", "PREPARE/arrivals/documents.persist/1"]
+)
+def test_a_document_that_is_stored_late_replaces_nothing_that_was_built_on(
+    world: MemoryWorld, boundary: str
+) -> None:
+    exchange = Injection(EXCHANGE, FaultKind.AFTER)
+    late = [Injection(boundary, FaultKind.LATE, landing) for landing in range(24, 100, 4)]
+    cases = [Case(each, exchange) for each in late]
+    assert [(case.name, found) for case in cases if (found := play(world, case).wrong)] == []

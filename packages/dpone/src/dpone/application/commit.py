@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn, assert_never
 
-from dpone.application.operation import Operation, head_of, query_id_prefix, stored
+from dpone.application.operation import Operation, head_of, last_stored, query_id_prefix, stored
 from dpone.application.services import Services, refuse_first, require
 from dpone_contracts.effects import Applied, NotApplied, Unknown
 from dpone_contracts.errors import DponeError
@@ -74,7 +74,7 @@ def _relation(text: str) -> ClickHouseRelation:
 
 def _scratch(this: _Commit) -> Scratch:
     """The scratch under the name that it has now: the prepared one, or the one that a burn gave the shadow."""
-    burned = stored(this.services, this.operation.plan.operation_id, PredecessorReceipt)
+    burned = last_stored(this.services, this.operation.plan.operation_id, PredecessorReceipt)
     shadow = this.generation.shadow_relation if burned is None else burned.shadow_relation
     return Scratch(
         _relation(this.generation.staging_relation),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from dpone.application.services import require
 from dpone_contracts.document import Document
 
 if TYPE_CHECKING:
@@ -74,11 +75,31 @@ def query_id_prefix(operation: Operation) -> str:
 
 
 def stored(services: Services, operation_id: str, kind: type[D]) -> D | None:
-    """The latest document of a kind that is stored for an operation, verified, or None."""
+    """The document of a kind that was stored first for an operation, verified, or None.
+
+    The first one stands: what an attempt sent and gave up may still be stored late, and may not replace what its
+    successor has built on. Whoever stores a document of an own kind reads back which one stands.
+    """
+    return _read_one(services, operation_id, kind, 0)
+
+
+def last_stored(services: Services, operation_id: str, kind: type[D]) -> D | None:
+    """The document of a kind that was stored last, for kinds that only the fenced journal stores."""
+    return _read_one(services, operation_id, kind, -1)
+
+
+def _read_one(services: Services, operation_id: str, kind: type[D], place: int) -> D | None:
     digests = [
         digest for schema, digest in services.documents.list_for(operation_id) if schema == kind.SCHEMA
     ]
     if not digests:
         return None
-    data = services.documents.read(kind.SCHEMA, digests[-1])
+    data = services.documents.read(kind.SCHEMA, digests[place])
     return None if data is None else kind.from_bytes(data)
+
+
+def settled(services: Services, operation_id: str, document: D) -> D:
+    """Store a document, and return the one of its kind that stands."""
+    require(services.documents.persist(operation_id, document))
+    there = stored(services, operation_id, type(document))
+    return document if there is None else there

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from dpone.application.operation import Operation, Run, head_of, stored
+from dpone.application.operation import Operation, Run, head_of, settled, stored
 from dpone.application.services import Services, refuse_first, require
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
@@ -42,8 +42,7 @@ def prepare(services: Services, operation: Operation, manifest: SealedArtifactMa
         receipt = _prepare_empty(services, operation, manifest, authority)
     else:
         receipt = _prepare_generation(services, operation, manifest, content, authority)
-    require(services.documents.persist(operation.plan.operation_id, receipt))
-    return receipt
+    return settled(services, operation.plan.operation_id, receipt)
 
 
 def expected_target_uuid(services: Services, operation: Operation) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from dpone.application.operation import Operation, Run, head_of, stored
+from dpone.application.operation import Operation, Run, head_of, settled, stored
 from dpone.application.services import Services, require
 from dpone_contracts.artifacts import SealAuthorizationReceipt, SealedArtifactManifest
 from dpone_contracts.build_receipt import ModelBuildReceipt
@@ -38,8 +38,9 @@ def seal(services: Services, run: Run, operation: Operation) -> SealedArtifactMa
         raise DponeError("DPONE_SEAL_NOT_AUTHORISED", f"{operation.model}: no build receipt is stored")
     authorization = stored(services, operation.plan.operation_id, SealAuthorizationReceipt)
     if authorization is None:
-        authorization = _authorize(services, run, operation, receipt)
-        require(services.documents.persist(operation.plan.operation_id, authorization))
+        authorization = settled(
+            services, operation.plan.operation_id, _authorize(services, run, operation, receipt)
+        )
     identity = operation.plan.operation_id.removeprefix("sha256:")
     prefix = f"{operation.target.artifact_authority.artifact_prefix}/{identity}"
     blocks: list[str] = []
