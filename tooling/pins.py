@@ -30,7 +30,7 @@ def resolved() -> list[str]:
             continue
         markers = package.get("resolution-markers")
         pin = f"{package['name']}=={package['version']}"
-        pins.add(f"{pin} ; {' or '.join(f'({marker})' for marker in markers)}" if markers else pin)
+        pins.add(f"{pin} ; {' or '.join(sorted(f'({marker})' for marker in markers))}" if markers else pin)
     return sorted(pins)
 
 
