@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,17 +27,18 @@ DAY = date(2013, 6, 12)
 
 @dataclass(frozen=True)
 class Demo:
-    """What one run of the demo command left: its exit code, both streams, the folder of evidence."""
+    """What one run of the demo command left: its exit code, both streams, the evidence, its own temporary folder."""
 
     exit_code: int
     report: dict[str, Any]
     stdout: str
     stderr: str
     evidence: Path
+    scratch: Path
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     evidence = tmp_path_factory.mktemp("demo") / "evidence"
     command = [
         sys.executable,
@@ -48,9 +51,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
         "--evidence",
         str(evidence),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)
+    # Below pytest's own folders the lab's database account could not look.
+    scratch = Path(tempfile.mkdtemp(prefix="dpone-demo-"))
+    scratch.chmod(0o711)
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280, env=environment)
     assert done.stdout, done.stderr[-3000:]
-    return Demo(done.returncode, json.loads(done.stdout), done.stdout, done.stderr, evidence)
+    yield Demo(done.returncode, json.loads(done.stdout), done.stdout, done.stderr, evidence, scratch)
+    shutil.rmtree(scratch, ignore_errors=True)
 
 
 @dataclass(frozen=True)
