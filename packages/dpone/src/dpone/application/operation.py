@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from dpone.application.services import require
+from dpone_contracts import names
 from dpone_contracts.document import Document
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ def head_of(services: Services, operation: Operation) -> JournalEntry:
 
 def query_id_prefix(operation: Operation) -> str:
     """The prefix of every ClickHouse query id of an operation's execution."""
-    binding = operation.admitted.attempt.workflow_execution_binding_sha256.removeprefix("sha256:")
-    return f"dpone-semref-{binding[:20]}-{operation.plan.operation_id.removeprefix('sha256:')[:20]}-"
+    binding = operation.admitted.attempt.workflow_execution_binding_sha256
+    return names.query_id_prefix(binding, operation.plan.operation_id)
 
 
 def stored(services: Services, operation_id: str, kind: type[D]) -> D | None:
