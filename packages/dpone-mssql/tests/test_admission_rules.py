@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from dpone_contracts.cleanup import allocation_id
 from dpone_contracts.testing.plan_example import made_up
-from dpone_mssql.admission import allocation_id, require_admissible_mode, reservation_id
+from dpone_mssql.admission import require_admissible_mode, reservation_id
 from dpone_mssql.connection import Refused
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, assert_never
 
 from dpone_contracts.bindings import AttemptBinding
-from dpone_contracts.canonical import digest_of
+from dpone_contracts.cleanup import RESOURCE_KINDS, allocation_id
 from dpone_contracts.effects import Reason
 from dpone_contracts.ports.refresh_state import Admission, AdmittedOperation, GuardHolder
 from dpone_mssql.batches import Statements
@@ -25,32 +25,11 @@ if TYPE_CHECKING:
     from dpone_mssql.heads import Heads
     from dpone_mssql.journal import Journal
 
-ALLOCATION_SCHEMA = "dpone.semantic-refresh-publication-resource-allocation.v1"
-RESOURCE_KINDS = (
-    "clickhouse_staging_bytes",
-    "prepared_models",
-    "retained_generation_bytes",
-    "sealed_extract_bytes",
-    "shadow_bytes",
-)
-
 
 def reservation_id(workflow_execution_binding_sha256: str, operation_id: str) -> str:
     """Name the reservation of one operation of one execution."""
     execution = workflow_execution_binding_sha256.removeprefix("sha256:")[:32]
     return f"reservation-{execution}-{operation_id.removeprefix('sha256:')[:32]}"
-
-
-def allocation_id(operation_id: str, reservation: str, resource_kind: str) -> str:
-    """Digest that identifies one allocation, as the published acknowledgements have it."""
-    return digest_of(
-        {
-            "operation_id": operation_id,
-            "reservation_id": reservation,
-            "resource_kind": resource_kind,
-            "schema": ALLOCATION_SCHEMA,
-        }
-    )
 
 
 def require_admissible_mode(workflow_mode: WorkflowMode) -> None:
