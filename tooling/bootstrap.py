@@ -131,7 +131,10 @@ def main() -> int:
     ensure_system_parts()
     tool = uv()
     say("resolving and installing the pinned environment")
-    subprocess.run([tool, "sync", "-q", "--python", sys.executable], cwd=ROOT, check=True)
+    # Compiled here, once: where the environment forbids writing bytecode, every process would compile dbt again.
+    subprocess.run(
+        [tool, "sync", "-q", "--compile-bytecode", "--python", sys.executable], cwd=ROOT, check=True
+    )
     if asked.what == "demo":
         return subprocess.run(
             [tool, "run", "--no-sync", "dpone", "lab", "demo", *rest], cwd=ROOT, check=False

@@ -10,6 +10,7 @@ import socket
 import sys
 import tempfile
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         password = options.password_file.read_text().rstrip("\n")
         _require_free(options.port)
         options.data.mkdir(parents=True, exist_ok=True)
-        end = (
+        served = (
             _serve_chdb(options, password)
             if options.face == "chdb"
             else _serve_library(options, password, stop)
@@ -38,8 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # The engines install handlers of their own: ours comes after theirs.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    # Ready is told last: who reads it may send SIGTERM at once.
+    _print_ready(served, options.face)
     stop.wait()
-    end()
+    served.end()
     sys.stdout.flush()
     # Neither engine's background threads are worth waiting for: what was acknowledged is on disk.
     os._exit(0)
@@ -63,22 +66,30 @@ def _options() -> argparse.ArgumentParser:
     return parser
 
 
-def _serve_chdb(options: argparse.Namespace, password: str) -> Callable[[], None]:
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """A face that answers, and how to end it."""
+
+    port: int
+    version: str
+    end: Callable[[], None]
+
+
+def _serve_chdb(options: argparse.Namespace, password: str) -> _Served:
     # The engine is half a gigabyte: only this face loads it.
     from dpone_lab.clickhouse.chdb_face import ChdbServer  # noqa: PLC0415
 
     server = ChdbServer(options.port, options.data, options.user, password)
     threading.Thread(target=server.serve_forever, name="http", daemon=True).start()
-    _print_ready(server.server_port, "chdb", server.engine.version)
 
     def end() -> None:
         server.shutdown()
         server.server_close()
 
-    return end
+    return _Served(server.server_port, server.engine.version, end)
 
 
-def _serve_library(options: argparse.Namespace, password: str, stop: threading.Event) -> Callable[[], None]:
+def _serve_library(options: argparse.Namespace, password: str, stop: threading.Event) -> _Served:
     port = options.port or server_face.free_port()
     configuration = options.config_file
     if configuration is None:
@@ -94,12 +105,11 @@ def _serve_library(options: argparse.Namespace, password: str, stop: threading.E
         stop.set()
 
     threading.Thread(target=watch, name="watch", daemon=True).start()
-    _print_ready(port, "server", server_face.version(port, options.user, password))
 
     def end() -> None:
         """Nothing to undo: the library ends with the process."""
 
-    return end
+    return _Served(port, server_face.version(port, options.user, password), end)
 
 
 def _require_free(port: int) -> None:
@@ -112,13 +122,13 @@ def _require_free(port: int) -> None:
                 raise OSError(f"port {port} of 127.0.0.1 is taken") from fault
 
 
-def _print_ready(port: int, face: str, version: str) -> None:
+def _print_ready(served: _Served, face: str) -> None:
     ready = {
-        "url": f"http://127.0.0.1:{port}",
-        "port": port,
+        "url": f"http://127.0.0.1:{served.port}",
+        "port": served.port,
         "pid": os.getpid(),
         "face": face,
-        "version": version,
+        "version": served.version,
     }
     print(json.dumps(ready), flush=True)  # noqa: T201
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from dpone_lab.sqlserver.language.expressions import ObjectName
 
-_ROUNDS = 20_000
+_ROUNDS = 500
+"""Few: a login happens hundreds of times in a run, and the lab's passwords are random and die with it."""
 
 _CLASSES = {"SERVER": SERVER, "DATABASE": DATABASE, "SCHEMA": SCHEMA, "OBJECT": OBJECT}
 _ABBREVIATIONS = {"EXEC": "EXECUTE"}
