@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+SLICE = 100
 PLAN = "operation-plan.normal-day1-competitor-price-event.json"
 VECTORS = Path(__file__).parents[1] / "packages/dpone-contracts/tests/vectors/published-0.74/valid"
 
@@ -28,10 +29,10 @@ def import_seconds(statement: str, rounds: int) -> float:
     return min(runs)
 
 
-def seconds(work: Callable[[], None]) -> float:
+def seconds(work: Callable[[list[bytes]], None], stored: list[bytes]) -> float:
     """Return the processor time of a call: what others do on the machine does not count."""
     began = time.process_time()
-    work()
+    work(stored)
     return time.process_time() - began
 
 
@@ -55,17 +56,23 @@ def main() -> None:
         for generation in range(options.plans)
     ]
 
-    def straightforward() -> None:
-        for data in plans:
+    def straightforward(stored: list[bytes]) -> None:
+        for data in stored:
             text = json.dumps(json.loads(data), sort_keys=True, separators=(",", ":"))
             sha256(text.encode()).hexdigest()
 
-    def contracts() -> None:
-        for data in plans:
+    def contracts(stored: list[bytes]) -> None:
+        for data in stored:
             OperationPlan.from_bytes(data)
 
-    rounds = [(seconds(contracts), seconds(straightforward)) for _ in range(options.rounds)]
-    loading = min(ours for ours, _ in rounds) / min(plain for _, plain in rounds)
+    # Both sides of a slice stand under the same load of the machine; the best round of each counts.
+    ours = plain = 0.0
+    for begin in range(0, len(plans), SLICE):
+        stored = plans[begin : begin + SLICE]
+        rounds = [(seconds(contracts, stored), seconds(straightforward, stored)) for _ in range(options.rounds)]
+        ours += min(of_ours for of_ours, _ in rounds)
+        plain += min(of_plain for _, of_plain in rounds)
+    loading = ours / plain
     pydantic = import_seconds("from pydantic import BaseModel", 5)
     importing = import_seconds("import dpone_contracts", 5) / pydantic
     modules = "import dpone_contracts.plans, dpone_contracts.bindings, dpone_contracts.receipts, dpone_contracts.projection"

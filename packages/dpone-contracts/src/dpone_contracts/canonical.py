@@ -95,19 +95,16 @@ def digest_text(text: str) -> str:
     return "sha256:" + sha256(text.encode("ascii")).hexdigest()
 
 
-def digest_without(value: Mapping[str, Json], text: str, *names: str) -> str:
-    """Digest an object without some of its fields; `text` is its canonical text.
+def text_without(text: str, name: str, item: Json) -> str:
+    """Cut a field out of the canonical text of an object; `item` is the field's value.
 
-    A field is cut out of the text where it stands exactly once: a second place would be inside of a nested object.
+    Where the field stands twice, or last, the text is decoded: a second place would be inside of a nested object.
     """
-    for name in names:
-        if name in value:
-            field = f'"{name}":{_ENCODER.encode(value[name])},'
-            before, cut, after = text.partition(field)
-            if not cut or field[:-1] in after:
-                return digest_checked({key: item for key, item in value.items() if key not in names})
-            text = before + after
-    return digest_text(text)
+    field = f'"{name}":{_ENCODER.encode(item)},'
+    before, cut, after = text.partition(field)
+    if cut and field[:-1] not in after:
+        return before + after
+    return _ENCODER.encode({key: value for key, value in json.loads(text).items() if key != name})
 
 
 def decode(data: bytes) -> Decoded:

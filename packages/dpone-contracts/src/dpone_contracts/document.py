@@ -31,9 +31,10 @@ from dpone_contracts.canonical import (
     canonical_bytes,
     decode,
     digest_checked,
-    digest_without,
+    digest_text,
     encode_checked,
     show_path,
+    text_without,
 )
 from dpone_contracts.registry import DOCUMENTS
 from dpone_contracts.scalars import LOADING, READING, refuse
@@ -186,7 +187,7 @@ class Document(Part):
     def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield where a digest stands that follows from other fields, and what it must be.
 
-        `text` is the canonical text of `plain`.
+        `text` is the canonical text of `plain` without its own digest.
         """
         yield from ()
 
@@ -280,8 +281,9 @@ def at_path(plain: Any, path: Path) -> Any:
 
 
 def _digests(kind: type[Document], plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
-    yield from kind.derived(plain, text)
-    yield (kind.DIGEST_FIELD,), digest_without(plain, text, kind.DIGEST_FIELD)
+    subject = text_without(text, kind.DIGEST_FIELD, plain[kind.DIGEST_FIELD])
+    yield from kind.derived(plain, subject)
+    yield (kind.DIGEST_FIELD,), digest_text(subject)
 
 
 def _named_schema(data: bytes) -> str | None:

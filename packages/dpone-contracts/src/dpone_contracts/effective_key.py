@@ -6,7 +6,6 @@ time*). Everything else, text, floats, nullable, widened or rescaled types, has 
 
 from __future__ import annotations
 
-import json
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
-from dpone_contracts.canonical import digest_checked, encode_checked
+from dpone_contracts.canonical import digest_checked
 from dpone_contracts.document import Fault, Part, broken, lax, without
 from dpone_contracts.scalars import Identifier, OnlyFalse, Sha256Text, WhenPresent
 
@@ -194,25 +193,8 @@ def key_column(name: str, source_type: str, *, utc_assurance_sha256: str | None 
     return column
 
 
-def mapping_digest(columns: Sequence[Mapping[str, Any]]) -> str:
-    """Digest the mapping: the columns exactly as a plan has them, in plan order."""
-    return _key_digests(encode_checked(columns))[0]
-
-
-def template_digest(columns: Sequence[Mapping[str, Any]]) -> str:
-    """Digest the template: the columns without the receipts that one deployment holds for them."""
-    return _key_digests(encode_checked(columns))[1]
-
-
 def key_digests(columns: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-    """Return the digests of mapping and template of a key."""
-    return _key_digests(encode_checked(columns))
-
-
-@lru_cache(maxsize=256)
-def _key_digests(text: str) -> tuple[str, str]:
-    """Digest a key once for all the days that have it; `text` is the canonical text of its columns."""
-    columns = json.loads(text)
+    """Return the digests of mapping (the columns as they are) and template (without a deployment's receipts) of a key."""
     described = [
         {
             **without(column, "utc_assurance_sha256"),
@@ -224,6 +206,19 @@ def _key_digests(text: str) -> tuple[str, str]:
         digest_checked({"columns": columns, "schema": MAPPING_SCHEMA}),
         digest_checked({"columns": described, "schema": TEMPLATE_SCHEMA}),
     )
+
+
+def known_key_digests(columns: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return the digests of a validated key; they are computed once for all the days that have it.
+
+    Only for validated columns: to the cache, `1` and `true` would be one value.
+    """
+    return _known_key_digests(tuple([tuple(column.items()) for column in columns]))
+
+
+@lru_cache(maxsize=256)
+def _known_key_digests(columns: tuple[tuple[tuple[str, Any], ...], ...]) -> tuple[str, str]:
+    return key_digests([dict(column) for column in columns])
 
 
 def key_rules(columns: Sequence[EffectiveKeyColumn], event_time_column: str) -> Iterator[Fault]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from dpone_contracts.canonical import Path, digest_checked, digest_without
+from dpone_contracts.canonical import Path, digest_checked, digest_text, text_without
 from dpone_contracts.closure import (
     NO_ACTIONS,
     REPLACEMENT,
@@ -19,7 +19,7 @@ from dpone_contracts.closure import (
     sorted_set,
 )
 from dpone_contracts.document import Document, Fault, Part, broken, lax, without
-from dpone_contracts.effective_key import EffectiveKeyColumn, key_digests, key_rules
+from dpone_contracts.effective_key import EffectiveKeyColumn, key_digests, key_rules, known_key_digests
 from dpone_contracts.scalars import (
     Epoch,
     Identifier,
@@ -96,10 +96,10 @@ class OperationPlan(Document):
     @classmethod
     def derived(cls, plain: Mapping[str, Any], text: str) -> Iterator[tuple[Path, str]]:
         """Yield the digests of the key and the operation's identity."""
-        mapping, template = key_digests(plain["effective_key_columns"])
+        mapping, template = known_key_digests(plain["effective_key_columns"])
         yield ("effective_key_template_sha256",), template
         yield ("effective_key_mapping_sha256",), mapping
-        yield ("operation_id",), digest_without(plain, text, "operation_id", "operation_plan_sha256")
+        yield ("operation_id",), digest_text(text_without(text, "operation_id", plain["operation_id"]))
 
     @classmethod
     def derive(cls, plain: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Annotated, Any, Final, NoReturn, TypeAlias, cast
 
 from pydantic import (
@@ -40,7 +41,6 @@ _DATE = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
 _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d"
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
-_PLAIN = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # Invisible characters that Unicode classes neither as controls nor as formats, and noncharacters.
 _HIDDEN = re.compile(
@@ -64,9 +64,14 @@ def refuse(rule: str, reason: str, *, path: tuple[str | int, ...] = (), readable
     )
 
 
+def _is_plain(value: str) -> bool:
+    """Tell, the quick way, that a text holds printable ASCII and no blank around it."""
+    return value.isascii() and value.isprintable() and value[0] != " " != value[-1]
+
+
 def text_fault(value: str) -> str | None:
     """Say why a text has a twin that looks the same, or no visible form at all; None when it has neither."""
-    if _PLAIN.fullmatch(value):
+    if value and _is_plain(value):
         return None
     for char in value:
         category = unicodedata.category(char)
@@ -81,6 +86,7 @@ def text_fault(value: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=1024)
 def instant(text: str) -> datetime:
     """Read an instant: any spelling that the published preview took, digits beyond microseconds cut off.
 
@@ -137,7 +143,7 @@ def _text(limit: int, *, padding_readable: bool = False, also: str | None = None
     """Visible text of bounded length; `also` is a pattern that a schema adds for a rule of the documents."""
 
     def check(value: Any, info: ValidationInfo) -> str:
-        if type(value) is str and len(value) <= limit and _PLAIN.fullmatch(value):
+        if type(value) is str and 0 < len(value) <= limit and _is_plain(value):
             return value
         reading = info.context is READING
         text = _unpadded(
@@ -180,7 +186,7 @@ def _instant(rule: str, form: str, pattern: str, *, day: bool = False) -> Spelle
             refuse(rule, f"not an instant spelled {form}")
         if day and not is_day(moment):
             refuse("utc-day", "not the start of a UTC day")
-        if info.context is not READING and not matches(text):
+        if not matches(text) and info.context is not READING:
             refuse(rule, f"not spelled {form}", readable=True)
         return text
 
