@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 Json: TypeAlias = "bool | int | str | Sequence[Json] | Mapping[str, Json] | None"
 Path: TypeAlias = tuple[str | int, ...]
@@ -36,8 +36,7 @@ class CanonicalError(ValueError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(NamedTuple):
     """The object that a JSON text holds, its canonical text, and the paths of its integers beyond 64 bits."""
 
     value: dict[str, Json]
@@ -96,14 +95,15 @@ def digest_text(text: str) -> str:
 
 
 def text_without(text: str, name: str, item: Json) -> str:
-    """Cut a field out of the canonical text of an object; `item` is the field's value.
+    """Cut a field out of the canonical text of an object that has it; `item` is its value, `name` plain ASCII.
 
-    Where the field stands twice, or last, the text is decoded: a second place would be inside of a nested object.
+    Where the name stands twice, or last, the text is decoded: a second place would be inside of a nested object.
     """
-    field = f'"{name}":{_ENCODER.encode(item)},'
-    before, cut, after = text.partition(field)
-    if cut and field[:-1] not in after:
-        return before + after
+    key = f'"{name}":'
+    before, _, after = text.partition(key)
+    end = len(_ENCODER.encode(item))
+    if key not in after and after[end] == ",":
+        return before + after[end + 1 :]
     return _ENCODER.encode({key: value for key, value in json.loads(text).items() if key != name})
 
 
