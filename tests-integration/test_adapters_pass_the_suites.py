@@ -29,13 +29,17 @@ from dpone_contracts.testing.control_suite import (
 from dpone_contracts.testing.memory_ports import memory_ports
 from dpone_contracts.testing.plan_example import Example, ExampleModel, example_bundle
 from dpone_contracts.testing.publisher_suite import MODEL, OLD, Generation, PublisherSuite
+from dpone_contracts.testing.results import applied
+from dpone_contracts.testing.scope_mutation_suite import Built, ImageReaderSuite, ScopeMutationSuite
 from dpone_lab.clickhouse import process
 from dpone_lab.odbc import find_driver
 from dpone_mssql.activation import MssqlActivationStore
-from dpone_mssql.connection import SqlServerConfig
+from dpone_mssql.connection import SqlServerConfig, SqlServerError
 from dpone_mssql.control_schema import ControlNames, install
 from dpone_mssql.documents import MssqlDocumentStore
+from dpone_mssql.image_reader import MssqlImageReader
 from dpone_mssql.state import MssqlRefreshState
+from dpone_mssql.testing.refreshed import refreshed
 from dpone_seal.parquet_chunks import ParquetChunkEncoder
 
 if TYPE_CHECKING:
@@ -166,4 +170,54 @@ class TestMssqlActivationStore(ActivationStoreSuite):
 
 
 class TestMssqlRefreshState(RefreshStateSuite):
+    """Fixtures are the module's."""
+
+
+TABLE = (
+    "(1, '2026-08-07T00:00:00', N'another day'), "
+    "(1, '2026-08-08T01:00:00', N'to be updated'), "
+    "(2, '2026-08-08T00:00:00', N'missing in the input')"
+)
+MODEL_SQL = (
+    "SELECT CAST(1 AS int) AS [id], CAST('2026-08-08T01:00:00' AS datetime2(6)) AS [at], "
+    "CAST(N'updated' AS nvarchar(20)) AS [note] "
+    "UNION ALL SELECT CAST(3 AS int), CAST('2026-08-08T00:00:00' AS datetime2(6)), CAST(NULL AS nvarchar(20))"
+)
+"""OLD and NEW of the suite in the engine's language."""
+
+
+@pytest.fixture
+def built(sql_server: SqlServerConfig) -> Built:
+    found = refreshed(sql_server, ControlNames(), (MODEL,), rows=TABLE)
+    operation = applied(found.admit()).operations[0]
+
+    def run() -> bool:
+        try:
+            found.run_batch(operation, MODEL_SQL)
+        except SqlServerError:
+            return False
+        return True
+
+    def rows() -> list[Row]:
+        return [tuple(row) for row in found.sql(f"SELECT [id], [at], [note] FROM {found.table};")]
+
+    return Built(
+        mutation=found.mutation,
+        reader=MssqlImageReader(sql_server),
+        plan=found.plan,
+        target=found.target,
+        admitted=operation,
+        intend=lambda: applied(found.state.record_intent(operation.attempt)),
+        run=run,
+        roll_back=lambda: found.run_batch(operation, MODEL_SQL, commit=False),
+        rows=rows,
+        rows_of=lambda batch: [tuple(row.values()) for row in batch.data.to_pylist()],
+    )
+
+
+class TestMssqlScopeMutation(ScopeMutationSuite):
+    """Fixtures are the module's."""
+
+
+class TestMssqlImageReader(ImageReaderSuite):
     """Fixtures are the module's."""

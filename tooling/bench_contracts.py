@@ -69,7 +69,9 @@ def main() -> None:
     ours = plain = 0.0
     for begin in range(0, len(plans), SLICE):
         stored = plans[begin : begin + SLICE]
-        rounds = [(seconds(contracts, stored), seconds(straightforward, stored)) for _ in range(options.rounds)]
+        rounds = [
+            (seconds(contracts, stored), seconds(straightforward, stored)) for _ in range(options.rounds)
+        ]
         ours += min(of_ours for of_ours, _ in rounds)
         plain += min(of_plain for _, of_plain in rounds)
     loading = ours / plain

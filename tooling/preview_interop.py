@@ -29,9 +29,10 @@ def write(folder: Path) -> int:
     sys.path.insert(0, str(TESTS))
     story = importlib.import_module("identity_story")
     identity = importlib.import_module("dpone_contracts.identity")
+    worker = importlib.import_module("dpone_contracts.worker_stage")
     bundle = identity.compile_plan_bundle(story.stage())
-    execution = identity.bind_execution(bundle, "scheduled__2026-08-09T04:30:00+00:00")
-    task = identity.TaskTry(
+    execution = worker.bind_execution(bundle, "scheduled__2026-08-09T04:30:00+00:00")
+    task = worker.TaskTry(
         "semantic_refresh__dbt_build_test", 1, "f47af0ad-0c1c-4830-8837-c45c3b64d168", "worker"
     )
     documents = [
@@ -39,8 +40,8 @@ def write(folder: Path) -> int:
         bundle.workflow_plan,
         identity.compile_projection(bundle, story.proofs()),
         execution,
-        *(identity.bind_attempt(execution, plan, task, 501) for plan in bundle.operation_plans),
-        identity.compile_authority_bundle(bundle, execution, story.deployment()),
+        *(worker.bind_attempt(execution, plan, task, 501) for plan in bundle.operation_plans),
+        worker.compile_authority_bundle(bundle, execution, story.deployment()),
         *(target.baseline_receipt for target in bundle.targets),
         story.proofs().mutation_closure,
         story.proofs().lifecycle_policy,

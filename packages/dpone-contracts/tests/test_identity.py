@@ -14,11 +14,7 @@ from dpone_contracts.identity import (
     Lineage,
     Replaced,
     StageError,
-    TaskTry,
-    bind_attempt,
-    bind_execution,
     commit_order,
-    compile_authority_bundle,
     compile_plan_bundle,
     compile_projection,
     compile_release,
@@ -33,6 +29,7 @@ from dpone_contracts.names import (
     staging_name,
 )
 from dpone_contracts.summaries import FailedWorkflowSummary
+from dpone_contracts.worker_stage import TaskTry, bind_attempt, bind_execution, compile_authority_bundle
 
 sys.path.insert(0, str(Path(__file__).parent))
 import identity_story as story

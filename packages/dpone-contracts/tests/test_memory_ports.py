@@ -12,7 +12,10 @@ import pytest
 
 import dpone_contracts.ports
 from dpone_contracts.effects import EffectKind, effect, effect_of
+from dpone_contracts.ports.image_reader import ImageBatch
+from dpone_contracts.ports.model_build import BuildRequest
 from dpone_contracts.testing.artifact_store_suite import PREFIX, ArtifactStoreSuite
+from dpone_contracts.testing.chunk_encoder_suite import TARGET, ChunkEncoderSuite, Wire
 from dpone_contracts.testing.control_suite import (
     ActivationStoreSuite,
     DocumentStoreSuite,
@@ -20,7 +23,7 @@ from dpone_contracts.testing.control_suite import (
     activated,
     admitted,
 )
-from dpone_contracts.testing.memory_artifacts import MemoryArtifactStore
+from dpone_contracts.testing.memory_artifacts import MemoryArtifactStore, MemoryChunkEncoder
 from dpone_contracts.testing.memory_catalog import (
     MemoryCatalogReader,
     MemoryDdlFreeze,
@@ -29,7 +32,9 @@ from dpone_contracts.testing.memory_catalog import (
 from dpone_contracts.testing.memory_ports import MemoryPorts, memory_ports, seed
 from dpone_contracts.testing.memory_rows import TargetRows
 from dpone_contracts.testing.plan_example import Example, ExampleModel, example_bundle
-from dpone_contracts.testing.publisher_suite import MODEL, OLD, Generation, PublisherSuite
+from dpone_contracts.testing.publisher_suite import MODEL, NEW, OLD, Generation, PublisherSuite
+from dpone_contracts.testing.results import applied
+from dpone_contracts.testing.scope_mutation_suite import Built, ImageReaderSuite, ScopeMutationSuite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -203,3 +208,56 @@ class TestMemoryPublisher(PublisherSuite):
         plan, target = example.bundle.operation_plans[0], example.bundle.targets[0]
         operation = admitted(ports.state, example).operations[0]
         return Generation(plan, target, operation, TargetRows.of(target).to_bytes)
+
+
+@pytest.fixture
+def built(ports: MemoryPorts) -> Built:
+    example = example_bundle([MODEL], database="memory")
+    activated(ports.activations, example)
+    seed(ports, example, list(OLD), list(NEW))
+    plan, target = example.bundle.operation_plans[0], example.bundle.targets[0]
+    operation = admitted(ports.state, example).operations[0]
+
+    def run() -> bool:
+        batch = ports.mutation.render(plan, target, operation)
+        request = BuildRequest(operation.attempt.workflow_execution_binding_sha256, (batch,), (), 60, 60)
+        return ports.build.build(request).node_status == {plan.model_unique_id: "success"}
+
+    def roll_back() -> None:
+        ports.server.failing.add(plan.model_unique_id)
+        assert not run()
+        ports.server.failing.clear()
+
+    return Built(
+        mutation=ports.mutation,
+        reader=ports.images,
+        plan=plan,
+        target=target,
+        admitted=operation,
+        intend=lambda: applied(ports.state.record_intent(operation.attempt)),
+        run=run,
+        roll_back=roll_back,
+        rows=lambda: list(ports.server.tables[target.target_resource_id]),
+        rows_of=lambda batch: list(batch.data),
+    )
+
+
+class TestMemoryScopeMutation(ScopeMutationSuite):
+    """Fixtures are the module's."""
+
+
+class TestMemoryImageReader(ImageReaderSuite):
+    """Fixtures are the module's."""
+
+
+class TestMemoryChunkEncoder(ChunkEncoderSuite):
+    @pytest.fixture
+    def encoder(self) -> MemoryChunkEncoder:
+        return MemoryChunkEncoder()
+
+    @pytest.fixture
+    def wire(self) -> Wire:
+        return Wire(
+            batch=lambda first, rows: ImageBatch(first, len(rows), rows),
+            rows_in=TargetRows.of(TARGET).from_bytes,
+        )

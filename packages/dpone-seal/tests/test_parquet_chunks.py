@@ -23,6 +23,7 @@ from dpone_contracts.row_encoding import (
     field_type,
     raw_digest,
 )
+from dpone_contracts.testing.chunk_encoder_suite import ChunkEncoderSuite, Wire
 from dpone_seal.parquet_chunks import ParquetChunkEncoder
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from dpone_contracts.plan_bundle import PlanTarget
     from dpone_contracts.ports.artifact_store import EncodedChunk
+    from dpone_contracts.testing.memory_rows import Row
 
 TYPES = {"number": "int", "text": "nvarchar(20)"}
 ALL_TYPES = (
@@ -206,3 +208,30 @@ def delivered_type(source_type: str) -> pa.DataType:
         "decimal": pa.decimal128(38, field_type(source_type).scale),
         "uniqueidentifier": pa.string(),
     }[field_type(source_type).kind]
+
+
+def delivered(first: int, rows: list[Row]) -> ImageBatch:
+    """Rows of the suite's model as a reader delivers them."""
+    ids, instants, notes = zip(*rows, strict=True)
+    columns = {
+        "id": pa.array(ids, pa.int32()),
+        "at": pa.array(instants, pa.timestamp("us")),
+        "note": pa.array(notes, pa.string()),
+    }
+    return ImageBatch(first, len(rows), pa.RecordBatch.from_pydict(columns))
+
+
+def read_back(data: bytes) -> list[Row]:
+    table = pq.read_table(io.BytesIO(data))
+    instants = table.column("at").cast(pa.timestamp("us"))
+    return list(zip(*(c.to_pylist() for c in (table["id"], instants, table["note"])), strict=True))
+
+
+class TestParquetChunkEncoder(ChunkEncoderSuite):
+    @pytest.fixture
+    def encoder(self) -> ParquetChunkEncoder:
+        return encoder(10**8, 2 * ROWS_PER_BLOCK)
+
+    @pytest.fixture
+    def wire(self) -> Wire:
+        return Wire(delivered, read_back)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
@@ -11,13 +11,15 @@ from dpone_contracts.canonical import Path, digest_checked
 from dpone_contracts.document import Document, Fault, Part, broken, lax, nested
 from dpone_contracts.scalars import CleanupIdentifier, Epoch, Positive, Sha256Text, Uuid
 
-RESOURCE_KINDS: Final = (
+ResourceKind: TypeAlias = Literal[
     "clickhouse_staging_bytes",
     "prepared_models",
     "retained_generation_bytes",
     "sealed_extract_bytes",
     "shadow_bytes",
-)
+]
+RESOURCE_KINDS: Final[tuple[ResourceKind, ...]] = get_args(ResourceKind)
+"""The five allocations of an operation, in the order in which documents list them."""
 
 
 class AbsentShadow(Part):
@@ -79,13 +81,7 @@ class ReleasedAllocation(Part):
     reservation_id: CleanupIdentifier
     workflow_execution_binding_sha256: Sha256Text
     operation_id: Sha256Text
-    resource_kind: Literal[
-        "clickhouse_staging_bytes",
-        "prepared_models",
-        "retained_generation_bytes",
-        "sealed_extract_bytes",
-        "shadow_bytes",
-    ]
+    resource_kind: ResourceKind
     amount: Positive
     status: Literal["RELEASED"]
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpone_contracts.effects import NotApplied
-from dpone_contracts.identity import bind_execution
 from dpone_contracts.journal import OperationState, reduce_journal
 from dpone_contracts.ports.refresh_state import AllocationAmounts, WorkerIdentity
 from dpone_contracts.run_receipts import ExchangeReceipt, OutcomeObservation
@@ -19,6 +18,7 @@ from dpone_contracts.summaries import FailedWorkflowSummary
 from dpone_contracts.testing.memory_ports import activation_of
 from dpone_contracts.testing.plan_example import made_up
 from dpone_contracts.testing.results import applied, not_applied
+from dpone_contracts.worker_stage import bind_execution
 
 if TYPE_CHECKING:
     from dpone_contracts.bindings import AttemptBinding
@@ -189,7 +189,7 @@ class RefreshStateSuite:
     ) -> None:
         activated(activations, example)
         attempt = admitted(state, example).operations[0].attempt
-        fenced = _with_fence(attempt, attempt.fencing_epoch + 1_000)
+        fenced = with_fence(attempt, attempt.fencing_epoch + 1_000)
         proof = observation(attempt.operation_id, fenced.digest, "late writer")
         result = state.append(fenced, OperationState.PREPARING, OperationState.COMMIT_UNKNOWN, proof)
         not_applied(result, "DPONE_FENCE_LOST")
@@ -281,7 +281,8 @@ class RefreshStateSuite:
         assert state.read_admission(binding.digest) is None
 
 
-def _with_fence(attempt: AttemptBinding, fence: int) -> AttemptBinding:
+def with_fence(attempt: AttemptBinding, fence: int) -> AttemptBinding:
+    """The attempt under another fence."""
     plain = {
         name: value
         for name, value in attempt.to_plain().items()

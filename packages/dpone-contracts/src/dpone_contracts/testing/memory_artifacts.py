@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from hashlib import sha256
-from itertools import count
+from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from dpone_contracts.canonical import sha256_text
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from dpone_contracts.plan_bundle import PlanTarget
     from dpone_contracts.plans import OperationPlan
     from dpone_contracts.relations import SqlRelation
+    from dpone_contracts.testing.memory_rows import Row
     from dpone_contracts.testing.memory_sql import MemorySqlServer
 
 
@@ -78,14 +78,24 @@ class MemoryChunkEncoder:
 
     def encode(self, target: PlanTarget, batches: Iterable[ImageBatch]) -> Iterator[EncodedChunk]:
         """Chunks in row order."""
-        columns = TargetRows.of(target)
-        rows = [row for batch in batches for row in batch.data]
-        for ordinal, start in enumerate(range(0, len(rows), ROWS_PER_BLOCK), start=1):
-            block = rows[start : start + ROWS_PER_BLOCK]
+        columns, rows = TargetRows.of(target), _rows_of(batches)
+        ordinals = count(1)
+        while block := list(islice(rows, ROWS_PER_BLOCK)):
             data = columns.to_bytes(block)
             digests = block_digests(encode_row(columns.fields, row) for row in block)
             blocks = tuple(digest_text(raw) for raw in digests)
-            yield EncodedChunk(ordinal, data, digest_text(sha256(data).digest()), len(block), blocks)
+            yield EncodedChunk(next(ordinals), data, sha256_text(data), len(block), blocks)
+
+
+def _rows_of(batches: Iterable[ImageBatch]) -> Iterator[Row]:
+    following = 0
+    for batch in batches:
+        if (batch.first_row, len(batch.data)) != (following, batch.row_count):
+            raise DponeError(
+                "DPONE_ROW_BATCH_UNEXPECTED", f"row {batch.first_row} where {following} follows", {}
+            )
+        yield from batch.data
+        following += batch.row_count
 
 
 @dataclass(frozen=True, slots=True)

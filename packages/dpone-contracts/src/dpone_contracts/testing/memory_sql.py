@@ -118,7 +118,7 @@ class MemoryScopeMutation:
 
     def current_scope(self, plan: OperationPlan, target: PlanTarget) -> tuple[int, str]:
         """The rows of the scope, and their digest."""
-        columns = TargetRows.of(target)
+        columns = TargetRows.of(target, plan)
         rows = [row for row in self.server.tables[target.target_resource_id] if columns.in_scope(plan, row)]
         return len(rows), columns.digest(rows)
 
@@ -178,6 +178,9 @@ def _mutate(
         return
     if rows.fates.setdefault(attempt.digest, Fate.COMMITTED.value) != Fate.COMMITTED.value:
         raise RefusedError("DPONE_MUTATION_ATTEMPT_ENDED", "the attempt was abandoned")
+    relations = {kind: image_of(target, kind, attempt.digest) for kind in ("before", "after")}
+    if any(server.images.get(relation) != [] for relation in relations.values()):
+        raise RefusedError("DPONE_MUTATION_IMAGE_CONFLICT", "the attempt's images are absent or hold rows")
     columns = TargetRows.of(target, plan)
     table = server.tables[target.target_resource_id]
     before = [row for row in table if columns.in_scope(plan, row)]
@@ -189,10 +192,8 @@ def _mutate(
     kept = [row for row in table if columns.key_of(row) not in source]
     server.tables[target.target_resource_id] = kept + list(source.values())
     after = [row for row in server.tables[target.target_resource_id] if columns.in_scope(plan, row)]
-    images = {"before": before, "after": after}
-    relations = {kind: image_of(target, kind, attempt.digest) for kind in images}
-    for kind, image in images.items():
-        server.images[relations[kind]] = image
+    server.images[relations["before"]] = before
+    server.images[relations["after"]] = after
     if plan.model_unique_id in server.failing:
         raise RefusedError("DPONE_MUTATION_COUNT_MISMATCH", "told to fail")
     receipt = ModelBuildReceipt.build(

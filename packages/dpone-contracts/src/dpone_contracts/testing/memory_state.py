@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpone_contracts.bindings import AttemptBinding
 from dpone_contracts.build_receipt import ModelBuildReceipt
-from dpone_contracts.cleanup import allocation_id
+from dpone_contracts.cleanup import RESOURCE_KINDS, allocation_id
 from dpone_contracts.journal import EntryRefused, JournalEntry, OperationState, advance, reduce_journal
 from dpone_contracts.ports.refresh_state import Admission, AdmittedOperation, PublicationRows
 from dpone_contracts.summaries import DurableWorkflowSummary
@@ -29,14 +29,6 @@ if TYPE_CHECKING:
     from dpone_contracts.receipts import TrustedAttemptTerminationReceipt
     from dpone_contracts.testing.memory_control import MemoryControl
     from dpone_contracts.testing.memory_edges import SteppingClock
-
-RESOURCE_KINDS = (
-    "clickhouse_staging_bytes",
-    "prepared_models",
-    "retained_generation_bytes",
-    "sealed_extract_bytes",
-    "shadow_bytes",
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from dpone.application.services import Services, require
 from dpone_contracts.bindings import WorkflowExecutionBinding
 from dpone_contracts.descriptors import ActivationReceipt
 from dpone_contracts.errors import DponeError
-from dpone_contracts.identity import bind_execution
 from dpone_contracts.plan_bundle import PlanBundle
 from dpone_contracts.ports.refresh_state import AllocationAmounts
+from dpone_contracts.worker_stage import bind_execution
 
 if TYPE_CHECKING:
     from dpone_contracts.plan_bundle import PlanTarget
