@@ -154,6 +154,14 @@ def test_only_a_passed_certificate_is_current() -> None:
     assert certificate_fault(revoked, at) == "certificate-passed"
 
 
+def test_a_revocation_of_the_labs_route_is_no_certificate() -> None:
+    revoked = read("route-live-certification-receipt.revoked").to_plain()
+    on_lab = {**revoked["coordinates"], "environment": standalone_verify.DISPOSABLE_ENVIRONMENT}
+    kept = {name: value for name, value in revoked.items() if not name.startswith(("schema", "route_cert"))}
+    receipt = RouteLiveCertificationReceipt.build(**{**kept, "coordinates": on_lab})
+    assert certificate_fault(receipt, instant("2026-08-01T00:00:00Z")) == "certificate-passed"
+
+
 def continuation() -> tuple[AttemptContinuationReceipt, AttemptBinding, TrustedAttemptTerminationReceipt]:
     return (
         read("attempt-continuation-receipt.day1-competitor-price-event"),

@@ -4,14 +4,18 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import CliRunner
 
 from dpone.cli import evidence, schemas
+from dpone_contracts import standalone_verify
 from dpone_contracts.json_schemas import schema_files
 from dpone_contracts.registry import DOCUMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 VECTORS = Path(__file__).parents[2] / "dpone-contracts" / "tests" / "vectors" / "published-0.74"
 pytestmark = pytest.mark.skipif(not VECTORS.exists(), reason="the wheel's own environment has no repository")
@@ -111,3 +115,82 @@ def test_show_tells_the_story_in_the_order_of_the_chain() -> None:
         < kinds.index("dpone.semantic-refresh-attempt-binding.v1")
     )
     assert run(evidence.app, "show", VECTORS / "valid").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "schema"),
+    [
+        (b"", "DPONE_DOCUMENT_TEXT", None),
+        (b" \n", "DPONE_DOCUMENT_TEXT", None),
+        (b"\xff\xfe{}", "DPONE_DOCUMENT_TEXT", None),
+        (b"[1]", "DPONE_DOCUMENT_TEXT", None),
+        (b"{}", "DPONE_DOCUMENT_SCHEMA", None),
+        (b'{"schema":5}', "DPONE_DOCUMENT_SCHEMA", None),
+        (b'{"schema":"dpone.later.v2"}', "DPONE_DOCUMENT_SCHEMA", "dpone.later.v2"),
+        (b'{"schema":"\\ud800"}', "DPONE_DOCUMENT_SCHEMA", None),
+        (b'{"schema":"\\u001b[31mred"}', "DPONE_DOCUMENT_SCHEMA", None),
+        (b'{"schema":"' + b"x" * 10_000 + b'"}', "DPONE_DOCUMENT_SCHEMA", None),
+        (
+            b'{"schema":"dpone.semantic-refresh-workflow-plan.v1","\\ud800":1}',
+            "DPONE_DOCUMENT_FIELD",
+            "dpone.semantic-refresh-workflow-plan.v1",
+        ),
+    ],
+)
+def test_any_bytes_get_a_verdict_in_both_formats(
+    data: bytes, code: str, schema: str | None, tmp_path: Path
+) -> None:
+    file = tmp_path / "document.json"
+    file.write_bytes(data)
+    text, told = run(schemas.app, "validate", file), run(schemas.app, "validate", file, "--format", "json")
+    assert (text.exit_code, told.exit_code) == (1, 1)
+    (verdict,) = json.loads(told.stdout)
+    assert (verdict["verdict"], verdict["code"], verdict["schema"]) == ("refused", code, schema)
+    assert text.stdout.isascii()
+    assert len(text.stdout.splitlines()) == 2
+
+
+def test_a_file_name_cannot_command_the_terminal(tmp_path: Path) -> None:
+    for name in ("evil\x1b[31m.json", "two\nlines.json"):
+        file = tmp_path / name
+        file.write_bytes(VALID.read_bytes())
+        assert len(run(schemas.app, "validate", file).stdout.splitlines()) == 1
+    told = run(evidence.app, "verify", tmp_path).stdout
+    assert "\x1b" not in told
+    assert told.splitlines()[0].endswith("evil\\x1b[31m.json")
+
+
+def folder_with_a_dangling_link(folder: Path) -> None:
+    (folder / "evidence.json").symlink_to("nowhere")
+
+
+def folder_of_folders(folder: Path) -> None:
+    (folder / "evidence.json").mkdir()
+    (folder / "evidence.json" / "plan.JSON").write_bytes(b"{}")
+    (folder / "self").symlink_to(folder)
+
+
+@pytest.mark.parametrize(
+    ("fill", "code", "last"),
+    [
+        (folder_with_a_dangling_link, 2, ""),
+        (folder_of_folders, 1, "verdict: broken"),
+        (lambda _: None, 1, "verdict: broken"),
+    ],
+)
+def test_command_and_script_end_alike_on_odd_folders(
+    fill: Callable[[Path], None], code: int, last: str, tmp_path: Path
+) -> None:
+    fill(tmp_path)
+    command = [sys.executable, "-I", "-S", standalone_verify.__file__, str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, check=False, text=True)
+    ours = run(evidence.app, "verify", tmp_path)
+    assert (ran.returncode, ours.exit_code) == (code, code)
+    assert ran.stdout == ours.stdout
+    assert ran.stdout.rpartition("\n")[0].endswith(last)
+    assert "Traceback" not in ran.stderr
+    if code == 2:
+        assert "cannot read" in ran.stderr
+        assert "cannot read" in ours.stderr
+    else:
+        assert "plan.JSON" in ran.stdout or "nothing is proven" in ran.stdout

@@ -37,7 +37,9 @@ from dpone_contracts.canonical import (
     text_without,
 )
 from dpone_contracts.registry import DOCUMENTS
-from dpone_contracts.scalars import LOADING, READING, refuse
+from dpone_contracts.scalars import LOADING, READING, refuse, text_fault
+
+_LONGEST_NAME = 128
 
 
 class DocumentCode(StrEnum):
@@ -241,11 +243,11 @@ def load_document(data: bytes, *, expected: type[Document] | None = None) -> Loa
     name = decoded.value.get("schema")
     if expected is not None and name != expected.SCHEMA:
         fault = Fault(("schema",), "schema-id", f"the schema is not {expected.SCHEMA}", DocumentCode.SCHEMA)
-        return Refused(name if type(name) is str else None, (fault,), data)
+        return Refused(_shown_name(name), (fault,), data)
     kind = expected or document_class(name)
     if kind is None:
         fault = Fault(("schema",), "schema-id", "missing or unknown schema id", DocumentCode.SCHEMA)
-        return Refused(name if type(name) is str else None, (fault,), data)
+        return Refused(_shown_name(name), (fault,), data)
     return _judge(kind, decoded, data)
 
 
@@ -284,6 +286,13 @@ def _digests(kind: type[Document], plain: Mapping[str, Any], text: str) -> Itera
     subject = text_without(text, kind.DIGEST_FIELD, plain[kind.DIGEST_FIELD])
     yield from kind.derived(plain, subject)
     yield (kind.DIGEST_FIELD,), digest_text(subject)
+
+
+def _shown_name(name: object) -> str | None:
+    """Return the name of another schema where a report can show it."""
+    if type(name) is not str or not 0 < len(name) <= _LONGEST_NAME or text_fault(name) is not None:
+        return None
+    return name
 
 
 def _named_schema(data: bytes) -> str | None:
@@ -393,6 +402,7 @@ _FIELD_RULES: Mapping[str, tuple[str, str]] = {
     "too_long": ("bounds", "more items than admitted"),
     "string_too_short": ("form", "shorter than the field requires"),
     "string_too_long": ("form", "longer than the field admits"),
+    "string_unicode": ("no-surrogates", "half of a surrogate pair has no UTF-8 form"),
 }
 
 

@@ -2354,7 +2354,9 @@ def current(receipt: Doc, at: datetime, revocations: Sequence[Doc]) -> str | Non
     """Name what keeps a certificate from being current at an instant: its result, its window, or a revocation."""
     # The disposable lab's route is UNVERIFIED, and its documents name that environment; production's never do.
     on_lab = (
-        receipt["status"] == "UNVERIFIED" and receipt["coordinates"]["environment"] == DISPOSABLE_ENVIRONMENT
+        receipt["status"] == "UNVERIFIED"
+        and "revoked_receipt_sha256" not in receipt
+        and receipt["coordinates"]["environment"] == DISPOSABLE_ENVIRONMENT
     )
     if receipt["status"] not in ("PASS", "CERTIFIED") and not on_lab:
         return "certificate-passed"
@@ -2519,28 +2521,43 @@ def verify_files(files: Mapping[str, bytes], at: datetime | None = None) -> Repo
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
-    """Read the JSON files of a folder and of those inside it."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*.json"))}
+    """Read the files of a folder and of those inside it whose names end in `.json`; OSError for one that cannot be."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.lower() == ".json" and (path.is_file() or not path.exists())
+    }
+
+
+def printable(text: str) -> str:
+    """Escape what a terminal would obey or cannot show: file names and fields are whatever somebody wrote."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
+    )
 
 
 def lines(result: Report) -> Iterator[str]:
     """Write a report for people."""
     for item in result.documents:
         where = f" at {item.fault.path} ({item.fault.rule})" if item.fault else ""
-        yield f"{item.answer:12} {item.file}{where}"
+        yield printable(f"{item.answer:12} {item.file}{where}")
     for link in result.links:
         where = f" ({link.rule})" if link.rule else ""
-        yield f"{link.state:12} {link.file} {link.path} -> {link.target or link.kind}{where}"
+        yield printable(f"{link.state:12} {link.file} {link.path} -> {link.target or link.kind}{where}")
     if result.first_broken is not None:
         file, path, rule = result.first_broken
-        yield f"first broken: {file} at {path} ({rule})"
+        yield printable(f"first broken: {file} at {path} ({rule})")
+    elif not result.documents:
+        yield "no .json file: nothing is proven"
     yield f"verdict: {result.verdict}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Verify the folder named on the command line."""
     parser = argparse.ArgumentParser(description="Verify a folder of evidence without installing anything.")
-    parser.add_argument("folder", type=Path, help="folder with the documents as .json files")
+    parser.add_argument(
+        "folder", type=Path, help="folder with the documents as .json files; other files are not read"
+    )
     parser.add_argument(
         "--at", help="also ask whether certificates are current at this instant, YYYY-MM-DDThh:mm:ssZ"
     )
@@ -2552,7 +2569,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         at = instant(options.at) if options.at else None
     except ValueError:
         parser.error("--at is not an instant")
-    result = verify_files(read_folder(options.folder), at)
+    try:
+        files = read_folder(options.folder)
+    except OSError as error:
+        parser.error(printable(f"cannot read {error.filename}: {error.strerror}"))
+    result = verify_files(files, at)
     text = json.dumps(result.to_json(), indent=2) if options.format == "json" else "\n".join(lines(result))
     sys.stdout.write(text + "\n")
     return 0 if result.verdict == "verified" else 1

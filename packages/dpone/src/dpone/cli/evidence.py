@@ -18,7 +18,10 @@ app = typer.Typer(
 )
 
 FolderArgument = Annotated[
-    Path, typer.Argument(exists=True, file_okay=False, help="Folder with the documents.")
+    Path,
+    typer.Argument(
+        exists=True, file_okay=False, help="Folder with the documents; files other than .json are not read."
+    ),
 ]
 
 _TOLD = (
@@ -47,7 +50,7 @@ _TOLD = (
 @app.command()
 def show(folder: FolderArgument, output: FormatOption = Format.TEXT) -> None:
     """Show the documents of a folder in the order of the identity chain."""
-    report = verify_folder(standalone_verify.read_folder(folder))
+    report = verify_folder(_files(folder))
     told = [
         {
             "file": item.file,
@@ -68,7 +71,12 @@ def show(folder: FolderArgument, output: FormatOption = Format.TEXT) -> None:
 @app.command()
 def verify(
     folder: Annotated[
-        Path | None, typer.Argument(exists=True, file_okay=False, help="Folder with the documents.")
+        Path | None,
+        typer.Argument(
+            exists=True,
+            file_okay=False,
+            help="Folder with the documents; files other than .json are not read.",
+        ),
     ] = None,
     at: Annotated[
         str | None, typer.Option(help="Also ask whether certificates are current then, YYYY-MM-DDThh:mm:ssZ.")
@@ -84,7 +92,7 @@ def verify(
         return
     if folder is None:
         raise typer.BadParameter("a folder is needed", param_hint="FOLDER")
-    report = verify_folder(standalone_verify.read_folder(folder), _instant(at))
+    report = verify_folder(_files(folder), _instant(at))
     if output is Format.JSON:
         typer.echo(json.dumps(report.to_json(), indent=2))
     else:
@@ -92,6 +100,14 @@ def verify(
             typer.echo(line)
     if report.verdict != "verified":
         raise typer.Exit(1)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    try:
+        return standalone_verify.read_folder(folder)
+    except OSError as error:
+        reason = standalone_verify.printable(f"cannot read {error.filename}: {error.strerror}")
+        raise typer.BadParameter(reason, param_hint="FOLDER") from None
 
 
 def _instant(text: str | None) -> datetime | None:
@@ -106,4 +122,5 @@ def _instant(text: str | None) -> datetime | None:
 def _story(item: dict[str, Any]) -> str:
     kind = standalone_verify.kind_of(item["schema"]) if item["schema"] else "not a document"
     says = ", ".join(f"{name} {value}" for name, value in item["says"].items())
-    return f"{kind} ({item['answer']}) {item['file']}\n  {says or 'says nothing more'}\n  {item['digest'] or 'no digest'}"
+    first = standalone_verify.printable(f"{kind} ({item['answer']}) {item['file']}")
+    return f"{first}\n  {standalone_verify.printable(says) or 'says nothing more'}\n  {item['digest'] or 'no digest'}"

@@ -13,6 +13,7 @@ from dpone_contracts.canonical import show_path
 from dpone_contracts.document import Fault, Inadmissible, Refused, Valid, document_class, load_document
 from dpone_contracts.json_schemas import INDEX_NAME, file_name, schema_files
 from dpone_contracts.registry import DOCUMENTS, PUBLISHED
+from dpone_contracts.standalone_verify import printable
 
 app = typer.Typer(
     no_args_is_help=True, help="The documents' schemas, and whether a stored document is valid."
@@ -119,7 +120,8 @@ def _verdict(
 
 
 def _line(verdict: dict[str, str | None]) -> str:
-    named = f"{verdict['file']}: {verdict['verdict']} {verdict['schema'] or 'no known schema'}"
+    named = printable(f"{verdict['file']}: {verdict['verdict']} {verdict['schema'] or 'no known schema'}")
     if verdict["verdict"] == "valid":
         return f"{named} {verdict['digest']}"
-    return f"{named}\n  {verdict['code']} at {verdict['path']}: {verdict['reason']}"
+    why = printable(f"{verdict['code']} at {verdict['path']}: {verdict['reason']}")
+    return f"{named}\n  {why}"
