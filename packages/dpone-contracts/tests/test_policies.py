@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from dpone_contracts.document import Document, DocumentError, Valid, document_class, load_document
+from dpone_contracts.plan_bundle import ResourcePolicy
 from dpone_contracts.policies import (
     DeadlinePolicy,
+    EffectiveKeyTemplate,
     PlatformPolicy,
     SealPolicy,
     WorkflowProfile,
@@ -50,7 +52,15 @@ def test_a_policy_is_a_document_like_any_other(document: Document) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [PlatformPolicy, WorkflowResourcePolicy, DeadlinePolicy, SealPolicy, WorkflowProfile],
+    [
+        PlatformPolicy,
+        WorkflowResourcePolicy,
+        DeadlinePolicy,
+        SealPolicy,
+        WorkflowProfile,
+        ResourcePolicy,
+        EffectiveKeyTemplate,
+    ],
     ids=lambda k: k.__name__,
 )
 def test_a_policy_has_no_defaults(kind: type[Document]) -> None:

@@ -889,13 +889,13 @@ def _moment(pattern: str, *, day: bool = False) -> Callable[[Any, str], Iterator
     return check
 
 
-def _integer(least: int, most: int | None = None) -> Callable[[Any, str], Iterator[Fault]]:
+def _integer(least: int | None, most: int | None = None) -> Callable[[Any, str], Iterator[Fault]]:
     def check(value: Any, path: str) -> Iterator[Fault]:
         if type(value) is not int:
             yield Fault(path, "integer")
-        elif value < least or (most is not None and value > most):
+        elif (least is not None and value < least) or (most is not None and value > most):
             yield Fault(path, "bounds")
-        elif value >= 2**63:
+        elif not -(2**63) <= value < 2**63:
             yield Fault(path, "int64", readable=True)
 
     return check
@@ -948,7 +948,7 @@ SCALARS: dict[str, Callable[[Any, str], Iterator[Fault]]] = {
     "micros": _moment(rf"{DATE}T{TIME}\.\d{{6}}Z"),
     "instant": _moment(rf"{DATE}T{TIME}(?:\.(?!000000)\d{{6}})?Z"),
     "n-1": _integer(-1),
-    "int": _integer(-(2**63)),
+    "int": _integer(None),
     "n0": _integer(0),
     "n1": _integer(1),
     "zero": _integer(0, 0),
