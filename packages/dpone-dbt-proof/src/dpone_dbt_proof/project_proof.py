@@ -21,7 +21,7 @@ from dpone_dbt_proof.mutation_closure import ClosureProof, prove_closure, workfl
 from dpone_dbt_proof.read_dependencies import ReadClosure, resolve_reads
 from dpone_dbt_proof.reasons import Code, Reason, Status, verdict
 from dpone_dbt_proof.relation_names import NameRules
-from dpone_dbt_proof.selection import selector
+from dpone_dbt_proof.selection import selector, tests_by_model
 from dpone_dbt_proof.source_places import from_compiled, in_file, is_stale
 from dpone_dbt_proof.target_dependency import TargetDependencies
 from dpone_dbt_proof.tsql import QueryReading, read_query
@@ -183,14 +183,14 @@ class _Judge:
             )
             models = tuple(self._model(key, workflow, [refusal], ()) for key in workflow.node_ids)
             return WorkflowProof(workflow, None, models)
+        tests = tests_by_model(self._manifest, closure.selection.test_ids)
         models = tuple(
-            self._model(key, workflow, closure.reasons[key], closure.selection.test_ids)
-            for key in workflow.node_ids
+            self._model(key, workflow, closure.reasons[key], tests.get(key, ())) for key in workflow.node_ids
         )
         return WorkflowProof(workflow, closure, models)
 
     def _model(
-        self, key: str, workflow: Workflow, found: Sequence[Reason], tests: Sequence[str]
+        self, key: str, workflow: Workflow, found: Sequence[Reason], tests: Sequence[Node]
     ) -> ModelProof:
         node = self._manifest.nodes[key]
         reasons = [*found, *self._shared]
@@ -207,7 +207,7 @@ class _Judge:
                 reasons.append(Reason(Code.MANIFEST_STALE, "the manifest holds another text", node.path))
             reasons += in_file(self._project, node, macros.reasons)
             reasons += overriding_macros(self._index, node.package)
-            reasons += self._tests(key, tests)
+            reasons += self._tests(tests)
             reasons += self._query_reasons(node, query, macros)
             reasons += self._root_reasons(node)
             reasons += self._observed(node, query, closure)
@@ -246,10 +246,9 @@ class _Judge:
                 message = f"{relation} is derived from the target (model {through})"
                 yield Reason(Code.SQL_TARGET_DEPENDENCY, message, node.path)
 
-    def _tests(self, key: str, tests: Sequence[str]) -> Iterator[Reason]:
-        for test_id in tests:
-            test = self._manifest.nodes[test_id]
-            if key in test.depends_on and test.resource_type == "test":
+    def _tests(self, tests: Sequence[Node]) -> Iterator[Reason]:
+        for test in tests:
+            if test.resource_type == "test":
                 for reason in model_closure(self._manifest, self._index, test).reasons:
                     if reason.code in _DANGEROUS_IN_TESTS:
                         yield replace(reason, message=f"test {test.name}: {reason.message}")

@@ -38,6 +38,8 @@ _CLAUSES: Final = frozenset(
 )
 """Words that no list item can begin with."""
 
+_MOST_PARENTHESES: Final = 256
+_MOST_JOINS: Final = 1000
 _BEFORE_RELATION: Final = ("FROM", "JOIN", "APPLY")
 _SET_OPERATORS: Final = ("UNION", "EXCEPT", "INTERSECT")
 _BINARY: Final = words("+ - * / % = < > <= >= <> != !< !> & | ^")
@@ -48,9 +50,9 @@ def misplaced(tokens: Sequence[Token]) -> Iterator[Reason]:
     """Yield a reason for each token that can't stand where it stands."""
     for index, token in enumerate(tokens):
         following = tokens[index + 1] if index + 1 < len(tokens) else None
-        if token.is_operator(",") and _ends_list(following):
+        if token.mark == "," and _ends_list(following):
             yield _at(token, "nothing follows the comma")
-        if token.word == "IN" and (following is None or not following.is_operator("(")):
+        if token.word == "IN" and (following is None or following.mark != "("):
             yield _at(following or token, "IN needs a list in parentheses")
         if token.word == "IN" and [other.value for other in tokens[index + 1 : index + 3]] == ["(", ")"]:
             yield _at(tokens[index + 2], "the list is empty")
@@ -79,6 +81,17 @@ def misplaced(tokens: Sequence[Token]) -> Iterator[Reason]:
     yield from _parentheses(tokens)
 
 
+def too_deep(tokens: Sequence[Token]) -> Reason | None:
+    """Tell where a text is nested deeper than any that people write: a parser's stack ends somewhere behind that."""
+    depth = joins = 0
+    for token in tokens:
+        depth += (token.mark == "(") - (token.mark == ")")
+        joins += token.word == "JOIN"
+        if depth > _MOST_PARENTHESES or joins > _MOST_JOINS:
+            return _at(token, "the text is nested too deeply to be read")
+    return None
+
+
 def argument_words(tokens: Sequence[Token]) -> frozenset[int]:
     """Return the indexes of each FROM that is no clause: of TRIM, and of IS [NOT] DISTINCT FROM."""
     return frozenset(
@@ -92,9 +105,9 @@ def _froms(tokens: Sequence[Token]) -> Iterator[tuple[int, bool, str]]:
     """Yield each FROM, whether a SELECT stands before it in its parentheses, and the word before these."""
     groups: list[tuple[bool, str]] = [(False, "")]
     for index, token in enumerate(tokens):
-        if token.is_operator("("):
+        if token.mark == "(":
             groups.append((False, tokens[index - 1].word if index else ""))
-        elif token.is_operator(")") and len(groups) > 1:
+        elif token.mark == ")" and len(groups) > 1:
             groups.pop()
         elif token.word == "SELECT":
             groups[-1] = (True, groups[-1][1])
@@ -105,7 +118,7 @@ def _froms(tokens: Sequence[Token]) -> Iterator[tuple[int, bool, str]]:
 def _ends_list(following: Token | None) -> bool:
     if following is None:
         return True
-    return following.is_operator(",") or following.is_operator(")") or following.word in _CLAUSES
+    return following.mark in (",", ")") or following.word in _CLAUSES
 
 
 def _clash(token: Token, following: Token) -> bool:
@@ -127,7 +140,7 @@ def _set_operand(tokens: Sequence[Token], index: int) -> Iterator[Reason]:
     at_index = index + 1
     if tokens[index].word == "UNION" and at_index < len(tokens) and tokens[at_index].word == "ALL":
         at_index += 1
-    while at_index < len(tokens) and tokens[at_index].is_operator("("):
+    while at_index < len(tokens) and tokens[at_index].mark == "(":
         at_index += 1
     if at_index >= len(tokens) or tokens[at_index].word != "SELECT":
         yield _at(tokens[min(at_index, len(tokens) - 1)], f"a query must follow {tokens[index].word}")
@@ -135,7 +148,7 @@ def _set_operand(tokens: Sequence[Token], index: int) -> Iterator[Reason]:
 
 def _opens_query(tokens: Sequence[Token], index: int) -> bool:
     start = index
-    while index < len(tokens) and tokens[index].is_operator("("):
+    while index < len(tokens) and tokens[index].mark == "(":
         index += 1
     return index > start and index < len(tokens) and tokens[index].word == "SELECT"
 
@@ -153,7 +166,7 @@ def _recursive(following: Sequence[Token]) -> bool:
 def _misplaced_from(tokens: Sequence[Token]) -> Iterator[Reason]:
     """A FROM follows its SELECT."""
     arguments = argument_words(tokens)
-    if sum(token.is_operator("(") - token.is_operator(")") for token in tokens):
+    if sum((token.mark == "(") - (token.mark == ")") for token in tokens):
         return  # What stands inside which parentheses is not known.
     for index, selects, _ in _froms(tokens):
         if not selects and index not in arguments:
@@ -208,9 +221,9 @@ def _parentheses(tokens: Sequence[Token]) -> Iterator[Reason]:
     """Each parenthesis has its partner."""
     open_: list[Token] = []
     for token in tokens:
-        if token.is_operator("("):
+        if token.mark == "(":
             open_.append(token)
-        elif token.is_operator(")"):
+        elif token.mark == ")":
             if not open_:
                 yield _at(token, "the parenthesis closes nothing")
                 return

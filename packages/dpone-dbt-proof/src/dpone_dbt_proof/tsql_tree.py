@@ -69,7 +69,7 @@ def read_tree(tree: exp.Expression, rules: NameRules) -> TreeReading:
     for node in tree.walk():
         _check_node(node, reading)
         _check_choice(node, reading)
-    _collect(tree, (), reading, top=True)
+    _collect(tree, reading)
     return reading
 
 
@@ -262,25 +262,28 @@ def _only_exists(query: exp.Select) -> bool:
     )
 
 
-def _collect(node: exp.Expression, ctes: tuple[str, ...], reading: TreeReading, *, top: bool = False) -> None:
-    """Collect the relations below `node`, where `ctes` are the common table expressions in scope."""
-    clause = node.args.get("with_")
-    if isinstance(clause, exp.With):
-        if not top:
-            reading.refuse(Code.SQL_NESTED_WITH, "WITH stands inside a subquery", clause)
-        for cte in clause.expressions:
-            ctes = (*ctes, cte.alias)
-            _collect(cte.this, ctes, reading)
-    if isinstance(node, exp.Table):
-        _collect_table(node, ctes, reading)
-    if isinstance(node, exp.Dot) and _is_applied(node):
-        parts = (*_flatten(node.this), node.expression.name)
-        reading.reads.append(NameRead(parts, isinstance(node.expression, exp.Func), node))
-    for name, child in _children(node):
-        if name != "with_":
-            # A set expression and parentheses around it keep the statement's WITH at its leftmost query.
-            leftmost = top and name == "this" and isinstance(node, (exp.SetOperation, exp.Subquery))
-            _collect(child, ctes, reading, top=leftmost)
+def _collect(statement: exp.Expression, reading: TreeReading) -> None:
+    """Collect the relations of a statement; each node is looked at with the common table expressions in its scope."""
+    waiting: list[tuple[exp.Expression, tuple[str, ...], bool]] = [(statement, (), True)]
+    while waiting:
+        node, ctes, top = waiting.pop()
+        clause = node.args.get("with_")
+        if isinstance(clause, exp.With):
+            if not top:
+                reading.refuse(Code.SQL_NESTED_WITH, "WITH stands inside a subquery", clause)
+            for cte in clause.expressions:
+                ctes = (*ctes, cte.alias)
+                waiting.append((cte.this, ctes, False))
+        if isinstance(node, exp.Table):
+            _collect_table(node, ctes, reading)
+        if isinstance(node, exp.Dot) and _is_applied(node):
+            parts = (*_flatten(node.this), node.expression.name)
+            reading.reads.append(NameRead(parts, isinstance(node.expression, exp.Func), node))
+        for name, child in _children(node):
+            if name != "with_":
+                # A set expression and parentheses around it keep the statement's WITH at its leftmost query.
+                leftmost = top and name == "this" and isinstance(node, (exp.SetOperation, exp.Subquery))
+                waiting.append((child, ctes, leftmost))
 
 
 def _children(node: exp.Expression) -> Iterator[tuple[str, exp.Expression]]:
