@@ -189,6 +189,18 @@ def test_explain_shows_key_types_stages_and_that_replay_removes_nothing(tmp_path
     assert REPLAY in run("explain", "model.shop.m", str(root))[1]
 
 
+def test_explain_numbers_stages_in_commit_order_upstream_first(tmp_path: Path) -> None:
+    first = model("zone", SQL)
+    second = {**model("area", SQL.replace("raw.sales", "mart.zone")), "depends_on": {"nodes": ["model.shop.zone"]}}
+    root = project(tmp_path, first, second)
+    _, out, _ = run("explain", "area", str(root), "--format", "json", "--scope-of-proof", "definition")
+    plain = json.loads(out)
+    assert plain["depends_on"] == ["model.shop.zone"]
+    assert [stage["task_id"] for stage in plain["stages"] if stage["kind"] == "COMMIT"] == [
+        "semantic_refresh__commit__0001__model_shop_area"
+    ]
+
+
 def test_explain_of_an_unknown_model_is_a_usage_error(tmp_path: Path) -> None:
     code, _, err = run("explain", "nothing", str(project(tmp_path, model("m", SQL))))
     assert code == 2

@@ -8,6 +8,8 @@ from dpone_contracts.relations import SqlRelation
 from dpone_dbt_proof.tsql import read_query
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dpone_dbt_proof.manifest import Manifest, Node
     from dpone_dbt_proof.relation_names import NameRules
 
@@ -39,6 +41,20 @@ class TargetDependencies:
             waiting += [parent for key in node.depends_on if (parent := self._manifest.nodes.get(key))]
             waiting += [named for written in self._reads(node) for named in self._named(written)]
         return None
+
+    def upstream(self, model: Node, reads: Iterable[SqlRelation]) -> set[str]:
+        """Return every node that the model is made from: as dbt knows it, and as its and their SQL names them."""
+        waiting = [*model.depends_on, *(node.unique_id for named in reads for node in self._named(named))]
+        seen: set[str] = set()
+        while waiting:
+            key = waiting.pop()
+            node = self._manifest.nodes.get(key)
+            if node is None or key in seen:
+                continue
+            seen.add(key)
+            waiting += node.depends_on
+            waiting += [named.unique_id for written in self._reads(node) for named in self._named(written)]
+        return seen
 
     def _named(self, relation: SqlRelation) -> list[Node]:
         candidates = self._by_name.get((relation.schema.casefold(), relation.name.casefold()), [])
