@@ -162,7 +162,9 @@ def test_a_target_that_the_snapshot_does_not_show_is_not_proven(shop: Any) -> No
     document = catalog()
     del document["objects"][1]
     (model,) = prove_project(shop.load(), inputs=inputs(document)).models
-    assert [(r.code.name, model.status.value) for r in model.reasons] == [("CATALOG_UNRESOLVED", "UNVERIFIED")]
+    assert [(r.code.name, model.status.value) for r in model.reasons] == [
+        ("CATALOG_UNRESOLVED", "UNVERIFIED")
+    ]
 
 
 def test_a_target_that_is_no_table_is_refused(shop: Any) -> None:
@@ -185,7 +187,9 @@ def test_a_catalog_snapshot_begins_with_what_is_read_and_with_the_targets(shop: 
     ]
 
 
-def test_dependencies_within_a_workflow_are_those_that_dbt_knows_and_those_that_the_sql_names(shop: Any) -> None:
+def test_dependencies_within_a_workflow_are_those_that_dbt_knows_and_those_that_the_sql_names(
+    shop: Any,
+) -> None:
     rest = {"depends_on": []}
     sql = "select s.sold_at, s.sale_id, s.amount from {} s"
     shop.model("by_name", sql.format("mart.sale_event"), **rest)

@@ -191,7 +191,10 @@ def test_explain_shows_key_types_stages_and_that_replay_removes_nothing(tmp_path
 
 def test_explain_numbers_stages_in_commit_order_upstream_first(tmp_path: Path) -> None:
     first = model("zone", SQL)
-    second = {**model("area", SQL.replace("raw.sales", "mart.zone")), "depends_on": {"nodes": ["model.shop.zone"]}}
+    second = {
+        **model("area", SQL.replace("raw.sales", "mart.zone")),
+        "depends_on": {"nodes": ["model.shop.zone"]},
+    }
     root = project(tmp_path, first, second)
     _, out, _ = run("explain", "area", str(root), "--format", "json", "--scope-of-proof", "definition")
     plain = json.loads(out)

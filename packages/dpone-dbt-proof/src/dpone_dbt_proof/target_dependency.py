@@ -23,7 +23,7 @@ class TargetDependencies:
         self._by_name: dict[tuple[str, str], list[Node]] = {}
         self._written: dict[str, tuple[SqlRelation, ...]] = {}
         for node in manifest.of_type("model", "seed", "snapshot"):
-            key = (str(node.schema).casefold(), str(node.identifier).casefold())
+            key = (rules.folded(str(node.schema)), rules.folded(str(node.identifier)))
             self._by_name.setdefault(key, []).append(node)
 
     def through(self, relation: SqlRelation, model: Node) -> str | None:
@@ -57,7 +57,8 @@ class TargetDependencies:
         return seen
 
     def _named(self, relation: SqlRelation) -> list[Node]:
-        candidates = self._by_name.get((relation.schema.casefold(), relation.name.casefold()), [])
+        key = (self._rules.folded(relation.schema), self._rules.folded(relation.name))
+        candidates = self._by_name.get(key, [])
         return [
             node
             for node in candidates

@@ -12,6 +12,7 @@ from sqlglot.errors import ParseError, SqlglotError
 from dpone_contracts.relations import SqlRelation
 from dpone_dbt_proof.reasons import Code, Reason
 from dpone_dbt_proof.relation_names import NameRules, distinct
+from dpone_dbt_proof.tsql_conversions import setting_dependent
 from dpone_dbt_proof.tsql_grammar import misplaced, too_deep
 from dpone_dbt_proof.tsql_hints import hint_spans, option_spans
 from dpone_dbt_proof.tsql_lexer import Kind, LexicalError, Token, place, tokenize, without_comments
@@ -92,13 +93,15 @@ def read_query(
         return _unread([*_refused_anyway(tokens, policy), _syntax(error, sql, tokens)])
     if len(trees) != 1:
         return _unread(list(refused_text(tokens, frozenset(), policy)))
-    reading = read_tree(trees[0], rules)
+    faults = list(misplaced(tokens))
+    reading = read_tree(trees[0], rules, whole=not faults)
     text = list(refused_text(tokens, column_list_aliases(trees[0]), policy))
     reasons = [
         *text,
         *(_place(finding, tokens) for finding in reading.findings if not _said(finding, text)),
         *_read_differently(tokens, reading),
-        *misplaced(tokens),
+        *faults,
+        *setting_dependent(tokens),
     ]
     if policy.admitted_functions:
         reasons += unprotected_calls(tokens, policy, protected)

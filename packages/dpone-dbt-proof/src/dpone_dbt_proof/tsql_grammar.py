@@ -41,6 +41,8 @@ _CLAUSES: Final = frozenset(
 _MOST_PARENTHESES: Final = 256
 _MOST_JOINS: Final = 1000
 _BEFORE_RELATION: Final = ("FROM", "JOIN", "APPLY")
+_LITERAL_TYPES: Final = words("DATE TIME TIMESTAMP DATETIME INTERVAL")
+"""Words that other dialects put before a text to give its type; to T-SQL the text would be an alias."""
 _SET_OPERATORS: Final = ("UNION", "EXCEPT", "INTERSECT")
 _BINARY: Final = words("+ - * / % = < > <= >= <> != !< !> & | ^")
 _BEFORE_ITEM: Final = ("SELECT", "DISTINCT", "BY", "WHERE", "HAVING", "ON", "WHEN", "THEN", "ELSE")
@@ -48,6 +50,7 @@ _BEFORE_ITEM: Final = ("SELECT", "DISTINCT", "BY", "WHERE", "HAVING", "ON", "WHE
 
 def misplaced(tokens: Sequence[Token]) -> Iterator[Reason]:
     """Yield a reason for each token that can't stand where it stands."""
+    arguments = argument_words(tokens)
     for index, token in enumerate(tokens):
         following = tokens[index + 1] if index + 1 < len(tokens) else None
         if token.mark == "," and _ends_list(following):
@@ -71,11 +74,15 @@ def misplaced(tokens: Sequence[Token]) -> Iterator[Reason]:
             yield _at(tokens[index + 1], "RECURSIVE is not T-SQL")
         if token.word == "NULLS" and following is not None and following.word in ("FIRST", "LAST"):
             yield _at(token, "NULLS FIRST and LAST are not T-SQL")
-        if token.word in _BEFORE_RELATION and (following is None or following.word in RESERVED):
-            yield _at(following or token, f"a relation must follow {token.word}")
-        if token.word in _BEFORE_RELATION:
+        if token.word in _BEFORE_RELATION and index not in arguments:
+            if following is None or following.word in RESERVED or following.mark == ".":
+                yield _at(following or token, f"a relation must follow {token.word}")
             yield from _derived_table(tokens, index)
-    yield from _misplaced_from(tokens)
+        if token.mark == "," and following is not None and following.mark == ".":
+            yield _at(following, "a name can't begin with a dot")
+        if token.word in _LITERAL_TYPES and following is not None and following.kind is Kind.STRING:
+            yield _at(following, f"{token.word} before a text is not T-SQL")
+    yield from _misplaced_from(tokens, arguments)
     yield from _cases(tokens)
     yield from _joins(tokens)
     yield from _parentheses(tokens)
@@ -163,9 +170,8 @@ def _recursive(following: Sequence[Token]) -> bool:
     )
 
 
-def _misplaced_from(tokens: Sequence[Token]) -> Iterator[Reason]:
+def _misplaced_from(tokens: Sequence[Token], arguments: frozenset[int]) -> Iterator[Reason]:
     """A FROM follows its SELECT."""
-    arguments = argument_words(tokens)
     if sum((token.mark == "(") - (token.mark == ")") for token in tokens):
         return  # What stands inside which parentheses is not known.
     for index, selects, _ in _froms(tokens):

@@ -97,7 +97,10 @@ def unprotected_calls(
 
 
 def _outermost_items(tokens: Sequence[Token]) -> list[tuple[int, int, set[str]]]:
-    """Return start, end and the names at either end of each item of a single SELECT's list; none otherwise."""
+    """Return start, end and the names at either end of each item of a single SELECT's list; none otherwise.
+
+    TOP decides about rows, so an item behind it is none.
+    """
     if (
         not tokens
         or tokens[0].word != "SELECT"
@@ -115,9 +118,9 @@ def _outermost_items(tokens: Sequence[Token]) -> list[tuple[int, int, set[str]]]
         else:
             items[-1].append(token)
     return [
-        (item[0].start, item[-1].end, {item[0].value.upper(), item[-1].value.upper()})
+        (item[0].start, item[-1].end, {each.value.upper().rstrip(" ") for each in (item[0], item[-1])})
         for item in items
-        if item
+        if item and all(token.word != "TOP" for token in item[:2])
     ]
 
 
