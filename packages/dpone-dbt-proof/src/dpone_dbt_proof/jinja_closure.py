@@ -21,9 +21,11 @@ from dpone_dbt_proof.jinja_names import (
 )
 from dpone_dbt_proof.jinja_policy import (
     ADMITTED_CHAINS,
+    ADMITTED_MEMBERS,
     ADMITTED_NAMES,
     AUTHOR_MAY_OVERRIDE,
     CLOCK_ATTRIBUTES,
+    HANDED_ON,
     REFUSED_NAMES,
 )
 from dpone_dbt_proof.reasons import Code, Reason
@@ -274,6 +276,10 @@ def _refusal(use: Use) -> tuple[Code, str] | None:
     first = use.chain[0]
     if any(use.chain[: len(chain)] == chain for chain in ADMITTED_CHAINS):
         return None
+    if len(use.chain) > 1 and use.chain[1] not in ADMITTED_MEMBERS.get(first, use.chain):
+        return Code.JINJA_DYNAMIC, f"{'.'.join(use.chain)} is used"
+    if first in HANDED_ON and not use.called:
+        return Code.JINJA_DYNAMIC, f"{first} is handed on"
     if first in REFUSED_NAMES:
         return REFUSED_NAMES[first], f"{'.'.join(use.chain)} is used"
     if first == "modules" and any(part in CLOCK_ATTRIBUTES for part in use.chain[1:]):
