@@ -145,7 +145,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--models", type=int, default=1000)
-    models = parser.parse_args().models
+    parser.add_argument(
+        "--write-manifest", type=Path, help="write the generated manifest and measure nothing"
+    )
+    given = parser.parse_args()
+    models = given.models
+    if given.write_manifest is not None:
+        given.write_manifest.write_bytes(manifest(models))
+        return
     seconds = measure(models)
     write(models, seconds)
     for stage, spent in seconds.items():

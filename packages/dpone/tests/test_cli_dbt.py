@@ -6,6 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import ValidationError
+from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema
 from typer.testing import CliRunner
 
 from dpone.cli.dbt import app
@@ -166,6 +168,33 @@ def test_sarif_points_at_file_and_line_with_the_change_that_helps(tmp_path: Path
         "region": {"startLine": 2, "startColumn": 27},
     }
     assert result["message"]["text"].endswith("Remove NOLOCK, READUNCOMMITTED or READPAST.")
+
+
+def test_sarif_is_of_the_published_schema(tmp_path: Path) -> None:
+    """The classes are generated from the schema of SARIF 2.1.0 and closed; `nox -s sarif` takes the schema itself."""
+    odd = {**model("m ä", "select getdate( as x"), "original_file_path": "models/ä b.sql"}
+    root = project(tmp_path, odd, model("n", SQL + " with (nolock)", grants={"select": ["x"]}))
+    for scope in ("definition", "full"):
+        _, out, _ = run("check", str(root), "--format", "sarif", "--scope-of-proof", scope)
+        report = StaticAnalysisResultsFormatSarifVersion210JsonSchema.model_validate_json(out)
+        rules = report.runs[0].tool.driver.rules or []
+        for result in report.runs[0].results or []:
+            assert rules[result.ruleIndex].id == result.ruleId
+    with pytest.raises(ValidationError):
+        StaticAnalysisResultsFormatSarifVersion210JsonSchema.model_validate_json(
+            out.replace("startLine", "row")
+        )
+
+
+def test_ci_gets_paths_from_where_the_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project(tmp_path / "analytics", model("m", SQL + " with (nolock)"))
+    monkeypatch.chdir(tmp_path)
+    _, out, _ = run("check", "analytics", "--format", "annotations", "--scope-of-proof", "definition")
+    assert out.startswith("::error file=analytics/models/m.sql,line=2,")
+    _, out, _ = run("check", "analytics", "--format", "sarif", "--scope-of-proof", "definition")
+    assert '"uri": "analytics/models/m.sql"' in out
+    _, out, _ = run("check", "analytics", "--format", "json", "--scope-of-proof", "definition")
+    assert '"path": "models/m.sql"' in out
 
 
 def test_annotations_are_one_line_a_reason(tmp_path: Path) -> None:

@@ -135,6 +135,16 @@ def model_closure(manifest: Manifest, index: MacroIndex, node: Node) -> MacroClo
     )
 
 
+def refused_uses(source: str, path: str) -> Iterator[Reason]:
+    """Yield a reason for each refused name of a text that is no model: the YAML of a project."""
+    names = _names(source)
+    place = _Place(source, path, ())
+    for use in () if isinstance(names, JinjaError) else names.uses:
+        refusal = _refusal(use)
+        if refusal is not None:
+            yield place.reason(*refusal, use.line, use.chain[0])
+
+
 def reachable_macros(
     manifest: Manifest, index: MacroIndex, names: Iterable[str], package: str
 ) -> tuple[str, ...]:

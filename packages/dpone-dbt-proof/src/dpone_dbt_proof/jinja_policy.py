@@ -122,7 +122,9 @@ ADMITTED_MEMBERS: Final = {"config": frozenset({"get", "require"})}
 CLOCK_ATTRIBUTES: Final = ("now", "today", "utcnow", "fromtimestamp", "utcfromtimestamp", "time")
 """Members of `modules.datetime` that read the clock."""
 
-CLOCK_MEMBERS: Final = frozenset({"astimezone", "fromtimestamp", "now", "today", "utcfromtimestamp", "utcnow"})
+CLOCK_MEMBERS: Final = frozenset(
+    {"astimezone", "fromtimestamp", "now", "today", "utcfromtimestamp", "utcnow"}
+)
 """Members by which any value that comes from `modules.datetime` reads the clock or the machine's time zone."""
 
 DBT_FILTERS: Final = frozenset({"as_bool", "as_native", "as_number", "as_text"})

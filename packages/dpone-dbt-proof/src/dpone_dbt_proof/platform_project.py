@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 PLATFORM_PROJECT_NAME: Final = "dpone_platform"
 _BATCHES_FILE: Final = "macros/dpone_rendered_batches.sql"
 _ROOT_FILES: Final = ("dbt_project.yml", "profiles.yml", "macros/dpone_scope_merge.sql")
-_NOT_PART_OF_A_PROJECT: Final = (".git", ".venv", "venv", "target", "logs", "dbt_packages", "profiles.yml")
+_NOT_PART_OF_A_PROJECT: Final = (
+    *(".git", ".venv", "venv", "target", "logs", "dbt_packages", "profiles.yml"),
+    ".user.yml",  # dbt's own id of a person, another one on every machine
+)
 
 
 class PlatformProjectError(DponeError):

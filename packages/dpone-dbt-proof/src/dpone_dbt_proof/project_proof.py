@@ -18,6 +18,7 @@ from dpone_dbt_proof.jinja_closure import (
 )
 from dpone_dbt_proof.lifecycle import platform_reasons
 from dpone_dbt_proof.mutation_closure import ClosureProof, prove_closure, workflows
+from dpone_dbt_proof.project_yaml import ProjectYaml
 from dpone_dbt_proof.read_dependencies import ReadClosure, resolve_reads
 from dpone_dbt_proof.reasons import Code, Reason, Status, verdict
 from dpone_dbt_proof.relation_names import NameRules
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     from dpone_dbt_proof.lifecycle import CertifiedTuple
     from dpone_dbt_proof.manifest import Manifest, Node
     from dpone_dbt_proof.mutation_closure import PlatformProfiles, Workflow
-    from dpone_dbt_proof.read_dependencies import ReadBudget
+    from dpone_dbt_proof.project_yaml import ProjectYaml
+from dpone_dbt_proof.read_dependencies import ReadBudget
 
 _DANGEROUS_IN_TESTS: Final = (Code.JINJA_RUN_QUERY, Code.JINJA_SIDE_EFFECT)
 
@@ -179,6 +181,7 @@ class _Judge:
         self._index = MacroIndex(manifest)
         self._rules = inputs.snapshot.snapshot.rules if inputs.snapshot else NameRules()
         self._dependencies = TargetDependencies(manifest, self._rules)
+        self._yaml = ProjectYaml(project, manifest)
         self._shared = platform_reasons(manifest, self._index) if scope is ProofScope.FULL and roots else []
 
     def root_only(self, settings: Sequence[str]) -> None:
@@ -235,6 +238,7 @@ class _Judge:
             if is_stale(self._project, node):
                 reasons.append(Reason(Code.MANIFEST_STALE, "the manifest holds another text", node.path))
             reasons += in_file(self._project, node, macros.reasons)
+            reasons += self._yaml.reasons(node)
             reasons += overriding_macros(self._index, node.package)
             reasons += self._tests(tests)
             reasons += self._query_reasons(node, query, macros)

@@ -60,7 +60,7 @@ def compile_command(
     author = _author(project, report)
     where = _where(author, profiles_dir, database, schema)
     compiled = _compiled(author, where, inputs, scope_of_proof, timeout, report)
-    verdicts = proof_reports.Verdicts(compiled.proof, author.name, compiled.bad_models)
+    verdicts = proof_reports.Verdicts(compiled.proof, author.name, compiled.bad_models, author.root)
     if out is not None:
         with out.open("xb") as file:
             file.write(compiled.bundle)

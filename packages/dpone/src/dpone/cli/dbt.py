@@ -62,7 +62,7 @@ def check(
         root_only=root_only_settings(project_settings(project)),
     )
     lost = _lost(diff, read, proof, inputs, scope_of_proof)
-    verdicts = proof_reports.Verdicts(proof, read.project_name)
+    verdicts = proof_reports.Verdicts(proof, read.project_name, project=project)
     match report:
         case ReportFormat.TEXT:
             typer.echo(proof_reports.as_text(verdicts, lost))
