@@ -113,9 +113,43 @@ def test_the_exit_class_is_that_of_the_verdict(tmp_path: Path, sql: str, scope: 
 
 
 def test_without_a_manifest_the_command_to_run_is_named(tmp_path: Path) -> None:
+    (tmp_path / "dbt_project.yml").write_text("name: shop")
     code, out, err = run("check", str(tmp_path))
     assert (code, out) == (2, "")
     assert "run dbt parse" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["check", "nowhere"], "nowhere is no directory"),
+        (["check", "file"], "file is no directory"),
+        (["check", "empty"], "empty is no dbt project: it has no dbt_project.yml"),
+        (["check", "torn"], "torn/target/manifest.json: the file is not a dbt manifest"),
+        (["check", "folder"], "folder/target/manifest.json can't be read: Is a directory"),
+        (["check", "good", "--diff", "nowhere"], "--diff nowhere: there is no such manifest"),
+        (["check", "good", "--diff", "empty"], "empty/manifest.json does not exist"),
+        (["check", "good", "--platform-policy", "file"], "file: the file holds no settings"),
+        (["check", "good", "--catalog", "empty"], "empty: Is a directory"),
+        (["explain", "x", "good"], "x is not a published model of the project: published are m"),
+    ],
+)
+def test_a_wrong_call_is_one_error_that_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
+) -> None:
+    project(tmp_path / "good", model("m", SQL))
+    for folder in ("empty", "torn/target", "folder/target/manifest.json"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "torn" / "target" / "manifest.json").write_text("{")
+    (tmp_path / "file").touch()
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"DPONE_USAGE: {says}")
+    code, out, err = run(*arguments, "--format", "json")
+    plain = json.loads(out)
+    assert (code, err, plain["schema"], plain["code"]) == (2, "", "dpone.error.v1", "DPONE_USAGE")
+    assert says in plain["observed"]
 
 
 def test_nothing_published_is_nothing_proven(tmp_path: Path) -> None:

@@ -102,6 +102,8 @@ class AuthorProject:
             settings = yaml.safe_load((root / "dbt_project.yml").read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise PlatformProjectError(f"{root} holds no dbt_project.yml") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise PlatformProjectError(f"dbt_project.yml of {root} can't be read: {error}") from None
         except yaml.YAMLError as error:
             raise PlatformProjectError(f"dbt_project.yml of {root} is not YAML") from error
         name = settings.get("name") if isinstance(settings, dict) else None
