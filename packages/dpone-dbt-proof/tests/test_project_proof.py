@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dpone_dbt_proof.mutation_closure import PlatformProfiles
 from dpone_dbt_proof.project_proof import ModelProof, ProofInputs, ProofScope, prove_project
 from dpone_dbt_proof.tsql_policy import TsqlPolicy
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def judge(shop: Any, key: str = "model.shop.sale_event", **inputs: Any) -> ModelProof:

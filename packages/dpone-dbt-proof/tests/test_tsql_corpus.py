@@ -171,7 +171,7 @@ def test_a_text_that_no_stack_holds_is_left_open(first: str, repeated: str, midd
 def test_names_are_one_or_not_as_the_collation_may_say() -> None:
     spellings = {
         "case": "EVENT",
-        "width": "ｅｖｅｎｔ",
+        "width": "\uff45\uff56\uff45\uff4e\uff54",
         "accent": "évent",
         "invisible": "ev\u200bent",
         "weightless": "event😀",
@@ -193,7 +193,7 @@ def test_names_are_one_or_not_as_the_collation_may_say() -> None:
 def test_names_are_surely_one_only_where_every_such_collation_says_so() -> None:
     ignores, turkish = collation_rules("Latin1_General_CI_AS"), collation_rules("Turkish_CI_AS")
     assert ignores.surely_equal("Äpfel", "äPFEL")
-    for left, right in (("straße", "STRASSE"), ("ς", "σ"), ("\u212a", "k"), ("évent", "event")):
+    for left, right in (("straße", "STRASSE"), ("\u03c2", "\u03c3"), ("\u212a", "k"), ("évent", "event")):
         assert not ignores.surely_equal(left, right)
     assert not turkish.surely_equal("files", "FILES")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from dpone_dbt_proof.reasons import Code, Reason
@@ -78,14 +79,19 @@ def misplaced(tokens: Sequence[Token]) -> Iterator[Reason]:
             if following is None or following.word in RESERVED or following.mark == ".":
                 yield _at(following or token, f"a relation must follow {token.word}")
             yield from _derived_table(tokens, index)
-        if token.mark == "," and following is not None and following.mark == ".":
-            yield _at(following, "a name can't begin with a dot")
-        if token.word in _LITERAL_TYPES and following is not None and following.kind is Kind.STRING:
-            yield _at(following, f"{token.word} before a text is not T-SQL")
     yield from _misplaced_from(tokens, arguments)
+    yield from _misplaced_pairs(tokens)
     yield from _cases(tokens)
     yield from _joins(tokens)
     yield from _parentheses(tokens)
+
+
+def _misplaced_pairs(tokens: Sequence[Token]) -> Iterator[Reason]:
+    for token, following in pairwise(tokens):
+        if token.mark == "," and following.mark == ".":
+            yield _at(following, "a name can't begin with a dot")
+        if token.word in _LITERAL_TYPES and following.kind is Kind.STRING:
+            yield _at(following, f"{token.word} before a text is not T-SQL")
 
 
 def too_deep(tokens: Sequence[Token]) -> Reason | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn, TypeAlias, TypeVar
+from typing import Annotated, NoReturn, TypeAlias, TypeVar, TYPE_CHECKING
 
 import typer
 
@@ -18,6 +17,8 @@ from dpone_dbt_proof.project_proof import ProofInputs
 from dpone_dbt_proof.reasons import Status
 from dpone_dbt_proof.tsql_policy import TsqlPolicy
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _Read = TypeVar("_Read")
 
