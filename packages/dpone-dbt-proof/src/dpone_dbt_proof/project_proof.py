@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from dpone_dbt_proof.lifecycle import CertifiedTuple
     from dpone_dbt_proof.manifest import Manifest, Node
     from dpone_dbt_proof.mutation_closure import PlatformProfiles, Workflow
-from dpone_dbt_proof.read_dependencies import ReadBudget
-from dpone_dbt_proof.project_yaml import ProjectYaml
+    from dpone_dbt_proof.read_dependencies import ReadBudget
 
 _DANGEROUS_IN_TESTS: Final = (Code.JINJA_RUN_QUERY, Code.JINJA_SIDE_EFFECT)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn, TypeAlias, TypeVar, TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, NoReturn, TypeAlias, TypeVar
 
 import typer
 
