@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft4Validator
+from jsonschema import Draft4Validator  # type: ignore[import-untyped]  # it ships no types
 
 from dpone.cli.proof_reports import Verdicts, as_sarif
 from dpone_dbt_proof.manifest import load_manifest

@@ -190,7 +190,7 @@ def test_a_catalog_snapshot_begins_with_what_is_read_and_with_the_targets(shop: 
 def test_dependencies_within_a_workflow_are_those_that_dbt_knows_and_those_that_the_sql_names(
     shop: Any,
 ) -> None:
-    rest = {"depends_on": []}
+    rest: dict[str, Any] = {"depends_on": []}
     sql = "select s.sold_at, s.sale_id, s.amount from {} s"
     shop.model("by_name", sql.format("mart.sale_event"), **rest)
     shop.model("a_through_view", sql.format("mart.stage"), depends_on=["model.shop.stage"])
