@@ -208,6 +208,7 @@ def test_sarif_is_of_the_published_schema(tmp_path: Path) -> None:
     """The classes are generated from the schema of SARIF 2.1.0 and closed; `nox -s sarif` takes the schema itself."""
     odd = {**model("m ä", "select getdate( as x"), "original_file_path": "models/ä b.sql"}
     root = project(tmp_path, odd, model("n", SQL + " with (nolock)", grants={"select": ["x"]}))
+    out = ""
     for scope in ("definition", "full"):
         _, out, _ = run("check", str(root), "--format", "sarif", "--scope-of-proof", scope)
         report = StaticAnalysisResultsFormatSarifVersion210JsonSchema.model_validate_json(out)
