@@ -99,7 +99,7 @@ def wheels(session: nox.Session, member: str) -> None:
     pins.write_text("".join(lines))
     session.install(
         f"{member}{extras.get(member, '')} @ {own[member].as_uri()}", "pytest", "pytest-timeout", "hypothesis", "jsonschema", "cryptography",
-        "sqlfluff", "--override", str(pins),
+        "pydantic-sarif", "sqlfluff", "--override", str(pins),
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as empty:
         packages = Path(empty) / "packages"
@@ -122,6 +122,18 @@ def corpus(session: nox.Session) -> None:
     """Count both kinds of mistake over the T-SQL corpus: wrongly proven (none may be), wrongly refused (listed)."""
     workspace(session)
     session.run("python", "tooling/sql_corpus.py")
+
+
+@nox.session(python=PYTHON)
+def sarif(session: nox.Session) -> None:
+    """SARIF of a manifest of ours, or of the one given, against the schema that an npm package ships."""
+    workspace(session)
+    manifest = Path(session.create_tmp()) / "manifest.json"
+    if not session.posargs:
+        session.run(
+            "python", "tooling/bench_dbt_check.py", "--write-manifest", str(manifest), "--models", "20"
+        )
+    session.run("python", "tooling/sarif_schema.py", *(session.posargs or [str(manifest)]))
 
 
 @nox.session(python=PYTHON)

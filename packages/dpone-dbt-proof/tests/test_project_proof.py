@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dpone_dbt_proof.mutation_closure import PlatformProfiles
 from dpone_dbt_proof.project_proof import ModelProof, ProofInputs, ProofScope, prove_project
 from dpone_dbt_proof.tsql_policy import TsqlPolicy
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def judge(shop: Any, key: str = "model.shop.sale_event", **inputs: Any) -> ModelProof:
@@ -128,3 +131,24 @@ def test_a_published_resource_that_is_no_model_is_refused(shop: Any, kind: str) 
 def test_a_name_that_no_document_admits_is_refused_and_hides_nothing(shop: Any) -> None:
     shop.model("größe x", shop.SQL, depends_on=[])
     assert "UNCLASSIFIED" in codes(judge(shop, "model.shop.größe x"))
+
+
+def test_yaml_that_follows_the_environment_is_refused_at_its_place(shop: Any, tmp_path: Path) -> None:
+    shop.node["patch_path"] = "shop://models/marts.yml"
+    shop.document["sources"]["source.shop.raw.sales"]["original_file_path"] = "models/sources.yml"
+    (tmp_path / "models").mkdir()
+    (tmp_path / "dbt_project.yml").write_text(
+        "name: shop\ntarget-path: \"{{ env_var('OUT') }}\"\n# {{ target.name }}\n"
+        "models:\n  +schema: \"{{ 'a' if target.name == 'prod' else 'b' }}\"\n"
+    )
+    (tmp_path / "models" / "marts.yml").write_text("models: [{description: \"{{ doc('a') }}\"}]")
+    (tmp_path / "models" / "sources.yml").write_text("sources:\n  - schema: \"{{ env_var('RAW') }}\"\n")
+    (tmp_path / "models" / "other.yml").write_text("models: [{name: \"{{ env_var('X') }}\"}]")
+    (model,) = prove_project(shop.load(), scope=ProofScope.DEFINITION, project=tmp_path).models
+    found = [
+        (r.code.name, r.path, r.line, r.column) for r in model.reasons if r.code.name.startswith("JINJA")
+    ]
+    assert found == [
+        ("JINJA_ENVIRONMENT", "dbt_project.yml", 5, 23),
+        ("JINJA_ENVIRONMENT", "models/sources.yml", 2, 17),
+    ]

@@ -14,7 +14,7 @@ from dpone_contracts.proofs import (
 from dpone_dbt_proof.catalog_snapshot import load_snapshot
 from dpone_dbt_proof.lifecycle import load_tuple
 from dpone_dbt_proof.mutation_closure import PlatformProfiles
-from dpone_dbt_proof.project_proof import ProofInputs, ProofScope, prove_project
+from dpone_dbt_proof.project_proof import ProofInputs, ProofScope, catalog_roots, prove_project
 from dpone_dbt_proof.proof_bundle import bundle_bytes
 from dpone_dbt_proof.read_dependencies import ReadBudget
 
@@ -156,3 +156,48 @@ def test_names_compare_as_the_catalogs_collation_says(shop: Any) -> None:
     assert [reason.code.name for reason in model.reasons] == ["SQL_NAME_CASE", "SQL_NAME_CASE"]
     (model,) = prove_project(shop.load(), inputs=inputs(catalog())).models
     assert model.status.value == "PROVEN"
+
+
+def test_a_target_that_the_snapshot_does_not_show_is_not_proven(shop: Any) -> None:
+    document = catalog()
+    del document["objects"][1]
+    (model,) = prove_project(shop.load(), inputs=inputs(document)).models
+    assert [(r.code.name, model.status.value) for r in model.reasons] == [
+        ("CATALOG_UNRESOLVED", "UNVERIFIED")
+    ]
+
+
+def test_a_target_that_is_no_table_is_refused(shop: Any) -> None:
+    document = catalog()
+    document["objects"][1]["type"] = "V"
+    (model,) = prove_project(shop.load(), inputs=inputs(document)).models
+    assert [reason.code.name for reason in model.reasons] == ["CATALOG_KIND"]
+
+
+def test_a_catalog_snapshot_begins_with_what_is_read_and_with_the_targets(shop: Any) -> None:
+    shop.node["raw_code"] = shop.node["compiled_code"] = (
+        "select f.sold_at, f.sale_id, f.amount from [raw].[sales.of](1) f join raw.rates r on r.id = f.sale_id"
+    )
+    manifest = shop.load()
+    roots = catalog_roots(manifest, prove_project(manifest))
+    assert [(root.schema, root.name) for root in roots] == [
+        ("mart", "sale_event"),
+        ("raw", "rates"),
+        ("raw", "sales.of"),
+    ]
+
+
+def test_dependencies_within_a_workflow_are_those_that_dbt_knows_and_those_that_the_sql_names(
+    shop: Any,
+) -> None:
+    rest: dict[str, Any] = {"depends_on": []}
+    sql = "select s.sold_at, s.sale_id, s.amount from {} s"
+    shop.model("by_name", sql.format("mart.sale_event"), **rest)
+    shop.model("a_through_view", sql.format("mart.stage"), depends_on=["model.shop.stage"])
+    shop.model("stage", sql.format("mart.by_name"), **rest, meta={}, materialized="view")
+    (workflow,) = bundle(shop, ProofInputs())["workflows"]
+    assert workflow["dependencies"] == {
+        "model.shop.a_through_view": ["model.shop.by_name", "model.shop.sale_event"],
+        "model.shop.by_name": ["model.shop.sale_event"],
+        "model.shop.sale_event": [],
+    }

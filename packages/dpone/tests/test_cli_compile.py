@@ -63,6 +63,20 @@ def test_database_and_schema_must_come_from_somewhere(project: Path) -> None:
     assert "--database and --schema" in err
 
 
+@pytest.mark.parametrize("content", ["p: [", "- p", "p: {target: '{{ x( }}', outputs: {}}"])
+def test_profiles_that_cant_be_read_are_a_usage_error(project: Path, content: str) -> None:
+    (project / "profiles.yml").write_text(content)
+    code, out, err = run(str(project))
+    assert (code, out) == (2, "")
+    assert "profiles.yml can't be read" in err
+
+
+def test_a_file_in_place_of_the_project_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    code, _, err = run(str(tmp_path / "file"))
+    assert (code, "can't be read" in err) == (2, True)
+
+
 def test_an_existing_bundle_is_not_overwritten(project: Path, tmp_path: Path) -> None:
     (tmp_path / "bundle.json").write_text("kept")
     code, _, err = run(

@@ -6,6 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import ValidationError
+from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema
 from typer.testing import CliRunner
 
 from dpone.cli.dbt import app
@@ -111,9 +113,43 @@ def test_the_exit_class_is_that_of_the_verdict(tmp_path: Path, sql: str, scope: 
 
 
 def test_without_a_manifest_the_command_to_run_is_named(tmp_path: Path) -> None:
+    (tmp_path / "dbt_project.yml").write_text("name: shop")
     code, out, err = run("check", str(tmp_path))
     assert (code, out) == (2, "")
     assert "run dbt parse" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["check", "nowhere"], "nowhere is no directory"),
+        (["check", "file"], "file is no directory"),
+        (["check", "empty"], "empty is no dbt project: it has no dbt_project.yml"),
+        (["check", "torn"], "torn/target/manifest.json: the file is not a dbt manifest"),
+        (["check", "folder"], "folder/target/manifest.json can't be read: Is a directory"),
+        (["check", "good", "--diff", "nowhere"], "--diff nowhere: there is no such manifest"),
+        (["check", "good", "--diff", "empty"], "empty/manifest.json does not exist"),
+        (["check", "good", "--platform-policy", "file"], "file: the file holds no settings"),
+        (["check", "good", "--catalog", "empty"], "empty: Is a directory"),
+        (["explain", "x", "good"], "x is not a published model of the project: published are m"),
+    ],
+)
+def test_a_wrong_call_is_one_error_that_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
+) -> None:
+    project(tmp_path / "good", model("m", SQL))
+    for folder in ("empty", "torn/target", "folder/target/manifest.json"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "torn" / "target" / "manifest.json").write_text("{")
+    (tmp_path / "file").touch()
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"DPONE_USAGE: {says}")
+    code, out, err = run(*arguments, "--format", "json")
+    plain = json.loads(out)
+    assert (code, err, plain["schema"], plain["code"]) == (2, "", "dpone.error.v1", "DPONE_USAGE")
+    assert says in plain["observed"]
 
 
 def test_nothing_published_is_nothing_proven(tmp_path: Path) -> None:
@@ -168,6 +204,34 @@ def test_sarif_points_at_file_and_line_with_the_change_that_helps(tmp_path: Path
     assert result["message"]["text"].endswith("Remove NOLOCK, READUNCOMMITTED or READPAST.")
 
 
+def test_sarif_is_of_the_published_schema(tmp_path: Path) -> None:
+    """The classes are generated from the schema of SARIF 2.1.0 and closed; `nox -s sarif` takes the schema itself."""
+    odd = {**model("m ä", "select getdate( as x"), "original_file_path": "models/ä b.sql"}
+    root = project(tmp_path, odd, model("n", SQL + " with (nolock)", grants={"select": ["x"]}))
+    out = ""
+    for scope in ("definition", "full"):
+        _, out, _ = run("check", str(root), "--format", "sarif", "--scope-of-proof", scope)
+        report = StaticAnalysisResultsFormatSarifVersion210JsonSchema.model_validate_json(out)
+        rules = report.runs[0].tool.driver.rules or []
+        for result in report.runs[0].results or []:
+            assert rules[result.ruleIndex].id == result.ruleId
+    with pytest.raises(ValidationError):
+        StaticAnalysisResultsFormatSarifVersion210JsonSchema.model_validate_json(
+            out.replace("startLine", "row")
+        )
+
+
+def test_ci_gets_paths_from_where_the_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project(tmp_path / "analytics", model("m", SQL + " with (nolock)"))
+    monkeypatch.chdir(tmp_path)
+    _, out, _ = run("check", "analytics", "--format", "annotations", "--scope-of-proof", "definition")
+    assert out.startswith("::error file=analytics/models/m.sql,line=2,")
+    _, out, _ = run("check", "analytics", "--format", "sarif", "--scope-of-proof", "definition")
+    assert '"uri": "analytics/models/m.sql"' in out
+    _, out, _ = run("check", "analytics", "--format", "json", "--scope-of-proof", "definition")
+    assert '"path": "models/m.sql"' in out
+
+
 def test_annotations_are_one_line_a_reason(tmp_path: Path) -> None:
     root = project(tmp_path, model("m", SQL + " with (nolock)"))
     _, out, _ = run("check", str(root), "--format", "annotations", "--scope-of-proof", "definition")
@@ -187,6 +251,21 @@ def test_explain_shows_key_types_stages_and_that_replay_removes_nothing(tmp_path
     ]
     assert plain["replay"] == REPLAY
     assert REPLAY in run("explain", "model.shop.m", str(root))[1]
+
+
+def test_explain_numbers_stages_in_commit_order_upstream_first(tmp_path: Path) -> None:
+    first = model("zone", SQL)
+    second = {
+        **model("area", SQL.replace("raw.sales", "mart.zone")),
+        "depends_on": {"nodes": ["model.shop.zone"]},
+    }
+    root = project(tmp_path, first, second)
+    _, out, _ = run("explain", "area", str(root), "--format", "json", "--scope-of-proof", "definition")
+    plain = json.loads(out)
+    assert plain["depends_on"] == ["model.shop.zone"]
+    assert [stage["task_id"] for stage in plain["stages"] if stage["kind"] == "COMMIT"] == [
+        "semantic_refresh__commit__0001__model_shop_area"
+    ]
 
 
 def test_explain_of_an_unknown_model_is_a_usage_error(tmp_path: Path) -> None:

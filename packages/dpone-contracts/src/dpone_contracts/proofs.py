@@ -95,8 +95,9 @@ class MutationClosure(Document):
         if not set(self.unclassified_mutating_node_ids) <= mutating:
             reason = "an unclassified node is not among the mutating ones"
             yield broken("unclassified-is-mutating", reason, "unclassified_mutating_node_ids")
+        names = {node.split(".", 2)[-1] for node in self.selected_mutating_node_ids}
         for index, selector in enumerate(self.selectors):
-            if not any(_selects(selector, node) for node in self.selected_mutating_node_ids):
+            if names.isdisjoint(_selected_names(selector)):
                 yield lax("exact-selector", "names no selected mutating node", "selectors", index)
         if self.status == "PROVEN":
             if self.unclassified_mutating_node_ids:
@@ -107,10 +108,10 @@ class MutationClosure(Document):
                     yield lax("models-mutate", "only models mutate", "selected_mutating_node_ids", index)
 
 
-def _selects(selector: str, node: str) -> bool:
-    """Tell whether an fqn ends in the node's name (and version, which dbt appends to both)."""
-    name = node.split(".", 2)[-1]
-    return selector.endswith(f".{name}")
+def _selected_names(selector: str) -> Iterator[str]:
+    """Yield each end of an fqn: one is the node's name (with its version, which dbt appends to both)."""
+    parts = selector.split(".")
+    return (".".join(parts[start:]) for start in range(1, len(parts)))
 
 
 class SqlServerLifecyclePolicy(Document):

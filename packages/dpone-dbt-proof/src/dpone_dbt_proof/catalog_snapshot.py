@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from pydantic import Field, ValidationError
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 ObjectType: TypeAlias = Literal["U", "V", "IF", "TF", "FN", "FS", "FT", "P", "PC", "SN", "ET", "SO", "X"]
 """`sys.objects.type`, with ET for an external table."""
+
+
+_DOTLESS: Final = ("TURKISH", "AZERI")
+"""Collations to which `I` and `i` are two letters."""
 
 
 class SnapshotError(Exception):
@@ -128,8 +132,11 @@ def load_snapshot(data: bytes) -> LoadedSnapshot:
 def collation_rules(collation: str) -> NameRules:
     """Tell how a collation compares identifiers; an unknown name leaves it open."""
     parts = collation.upper().split("_")
-    if "CI" in parts:
-        return NameRules(case_sensitive=False)
-    if "CS" in parts or "BIN" in parts or "BIN2" in parts:
-        return NameRules(case_sensitive=True)
+    accents = "AS" in parts
+    if "BIN" in parts or "BIN2" in parts:
+        return NameRules(case_sensitive=True, binary=True, accents=True)
+    if "CS" in parts:
+        return NameRules(case_sensitive=True, accents=accents)
+    if "CI" in parts and parts[0] not in _DOTLESS:
+        return NameRules(case_sensitive=False, accents=accents)
     return NameRules()

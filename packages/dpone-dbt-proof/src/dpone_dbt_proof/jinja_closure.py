@@ -21,9 +21,11 @@ from dpone_dbt_proof.jinja_names import (
 )
 from dpone_dbt_proof.jinja_policy import (
     ADMITTED_CHAINS,
+    ADMITTED_MEMBERS,
     ADMITTED_NAMES,
     AUTHOR_MAY_OVERRIDE,
     CLOCK_ATTRIBUTES,
+    HANDED_ON,
     REFUSED_NAMES,
 )
 from dpone_dbt_proof.reasons import Code, Reason
@@ -131,6 +133,16 @@ def model_closure(manifest: Manifest, index: MacroIndex, node: Node) -> MacroClo
     return MacroClosure(
         tuple(sorted(walk.seen)), tuple(sorted(walk.reasons, key=lambda reason: reason.sort_key))
     )
+
+
+def refused_uses(source: str, path: str) -> Iterator[Reason]:
+    """Yield a reason for each refused name of a text that is no model: the YAML of a project."""
+    names = _names(source)
+    place = _Place(source, path, ())
+    for use in () if isinstance(names, JinjaError) else names.uses:
+        refusal = _refusal(use)
+        if refusal is not None:
+            yield place.reason(*refusal, use.line, use.chain[0])
 
 
 def reachable_macros(
@@ -274,6 +286,10 @@ def _refusal(use: Use) -> tuple[Code, str] | None:
     first = use.chain[0]
     if any(use.chain[: len(chain)] == chain for chain in ADMITTED_CHAINS):
         return None
+    if len(use.chain) > 1 and use.chain[1] not in ADMITTED_MEMBERS.get(first, use.chain):
+        return Code.JINJA_DYNAMIC, f"{'.'.join(use.chain)} is used"
+    if first in HANDED_ON and not use.called:
+        return Code.JINJA_DYNAMIC, f"{first} is handed on"
     if first in REFUSED_NAMES:
         return REFUSED_NAMES[first], f"{'.'.join(use.chain)} is used"
     if first == "modules" and any(part in CLOCK_ATTRIBUTES for part in use.chain[1:]):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.ext import Extension
 
+from dpone_dbt_proof.jinja_policy import CHOOSING_FILTERS, CLOCK_MEMBERS, DBT_FILTERS, FILTERS_BY_NAME
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -41,6 +43,9 @@ _ENVIRONMENT: Final = Environment(
     extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols", _DbtBlocks],
     autoescape=False,  # noqa: S701
 )
+
+
+_FILTERS: Final = DBT_FILTERS | set(_ENVIRONMENT.filters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +223,8 @@ class _Walk:
         self.statements(node.else_, scope.inner())
 
     def _bind(self, target: nodes.Expr, scope: _Scope, *, varying: bool) -> None:
+        if isinstance(target, nodes.NSRef) and varying:
+            scope.varying.add(target.name)
         for name in _names_in(target):
             scope.bound.add(name.name)
             (scope.varying.add if varying else scope.varying.discard)(name.name)
@@ -249,13 +256,29 @@ class _Walk:
                     self._expression(child, scope, in_condition=in_condition)
 
     def _filter(self, node: nodes.Filter, scope: _Scope, *, in_condition: bool) -> None:
-        if node.name == "random":
+        """Judge the filter, and that which it applies by name; an attribute that it takes must stand in the text."""
+        applied = [node.name]
+        if node.name in FILTERS_BY_NAME and node.args:
+            name = _literal(node.args[0])
+            applied.append(name if isinstance(name, str) else "attr")
+        if "random" in applied:
             self._names.uses.append(Use(("random",), node.lineno, called=True, in_condition=in_condition))
+        named = [keyword.value for keyword in node.kwargs if keyword.key == "attribute"]
+        if node.name in ("groupby", "rejectattr", "selectattr"):
+            named += node.args[:1]
+        if "attr" in applied or not all(_is_plain_member(_literal(value)) for value in named):
+            self._names.dynamic.append((node.lineno, f"filter {node.name}"))
+        if node.name not in _FILTERS:
+            self._names.uses.append(Use((node.name,), node.lineno, called=True, in_condition=in_condition))
+        if node.name in CHOOSING_FILTERS and self._uses_var(node, scope):
+            self._names.varying_branches.append(node.lineno)
         for child in node.iter_child_nodes():
             self._expression(child, scope, in_condition=in_condition)
 
     def _call(self, node: nodes.Call, scope: _Scope, *, in_condition: bool) -> None:
         chain = self._chain(node.node, scope)
+        if isinstance(node.node, nodes.Getattr) and node.node.attr == "timestamp":
+            self._names.dynamic.append((node.lineno, "timestamp"))  # Of a time without zone: the machine's.
         varying = frozenset(self._varying_arguments(node, scope))
         if chain is None:
             self._expression(node.node, scope, in_condition=in_condition)
@@ -304,16 +327,14 @@ class _Walk:
             case nodes.Name():
                 return (node.name,)
             case nodes.Getattr():
-                attribute: str = node.attr
-                if attribute.startswith("_"):
-                    self._names.dynamic.append((node.lineno, attribute))
                 before = self._chain(node.node, scope)
-                return None if before is None else (*before, attribute)
+                self._member(node, node.attr, before)
+                return None if before is None else (*before, node.attr)
             case nodes.Getitem():
                 before = self._chain(node.node, scope)
                 key = node.arg.value if isinstance(node.arg, nodes.Const) else None
-                if isinstance(key, str) and key.startswith("_"):
-                    self._names.dynamic.append((node.lineno, key))
+                if isinstance(key, str):
+                    self._member(node, key, before)
                 if before is None:
                     return None
                 if not isinstance(key, str):
@@ -321,6 +342,12 @@ class _Walk:
                 return (*before, key if isinstance(key, str) else "*")
             case _:
                 return None
+
+    def _member(self, node: nodes.Node, name: str, before: tuple[str, ...] | None) -> None:
+        """Refuse members that no text needs, and the clock of a value that came from `modules` some other way."""
+        clock = name in CLOCK_MEMBERS and (before is None or before[0] != "modules")
+        if name.startswith("_") or clock:
+            self._names.dynamic.append((node.lineno, name))
 
     def _uses_var(self, node: nodes.Node, scope: _Scope) -> bool:
         members = node.find_all(nodes.Getattr)
@@ -360,6 +387,14 @@ def _deciding_names(macro: nodes.Macro) -> Iterator[str]:
     deciding += list(macro.find_all(nodes.Call))
     for node in deciding:
         yield from (name.name for name in _names_in(node))
+
+
+def _is_plain_member(value: object) -> bool:
+    """Tell whether it is the name of a member, or the number of one, as a text or a number."""
+    parts = value.split(".") if isinstance(value, str) else []
+    return isinstance(value, int) or (
+        bool(parts) and not any(part.startswith("_") or part in CLOCK_MEMBERS for part in parts)
+    )
 
 
 def _literal(node: nodes.Expr) -> object:

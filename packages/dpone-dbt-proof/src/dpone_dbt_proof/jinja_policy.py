@@ -113,8 +113,24 @@ ADMITTED_NAMES: Final = frozenset(
     }
 )
 
+HANDED_ON: Final = ADMITTED_NAMES - {"exceptions", "modules", "null", "undefined"}
+"""Admitted functions: as values they can't be followed, and as texts they differ in every process."""
+
+ADMITTED_MEMBERS: Final = {"config": frozenset({"get", "require"})}
+"""Members of admitted names that have others which say more than the project does."""
+
 CLOCK_ATTRIBUTES: Final = ("now", "today", "utcnow", "fromtimestamp", "utcfromtimestamp", "time")
 """Members of `modules.datetime` that read the clock."""
+
+CLOCK_MEMBERS: Final = frozenset(
+    {"astimezone", "fromtimestamp", "now", "today", "utcfromtimestamp", "utcnow"}
+)
+"""Members by which any value that comes from `modules.datetime` reads the clock or the machine's time zone."""
+
+DBT_FILTERS: Final = frozenset({"as_bool", "as_native", "as_number", "as_text"})
+CHOOSING_FILTERS: Final = frozenset({"reject", "rejectattr", "select", "selectattr"})
+FILTERS_BY_NAME: Final = frozenset({"map", "reject", "select"})
+"""Filters whose first argument names another filter or test."""
 
 AUTHOR_MAY_OVERRIDE: Final = frozenset(
     {

@@ -117,7 +117,12 @@ def load_manifest(path: Path) -> Manifest:
         raise ManifestError(
             f"{path} does not exist: run dbt parse, or dbt compile for the whole proof"
         ) from None
-    return parse_manifest(content)
+    except OSError as error:
+        raise ManifestError(f"{path} can't be read: {error.strerror}") from None
+    try:
+        return parse_manifest(content)
+    except ManifestError as error:
+        raise ManifestError(f"{path}: {error}") from error
 
 
 def parse_manifest(content: bytes) -> Manifest:
@@ -126,11 +131,10 @@ def parse_manifest(content: bytes) -> Manifest:
         document = json.loads(content)
         metadata = document["metadata"]
     except (ValueError, KeyError, TypeError):
-        raise ManifestError("manifest.json is not a dbt manifest") from None
-    if metadata.get("dbt_schema_version") != MANIFEST_SCHEMA:
-        raise ManifestError(
-            f"manifest.json has layout {metadata.get('dbt_schema_version')}, not {MANIFEST_SCHEMA}"
-        )
+        raise ManifestError("the file is not a dbt manifest: run dbt parse again") from None
+    layout = metadata.get("dbt_schema_version") if isinstance(metadata, dict) else None
+    if layout != MANIFEST_SCHEMA:
+        raise ManifestError(f"the manifest has layout {layout}, not {MANIFEST_SCHEMA}")
     try:
         nodes = {
             key: _node(entry)
@@ -139,7 +143,7 @@ def parse_manifest(content: bytes) -> Manifest:
         }
         macros = {key: _macro(entry) for key, entry in document["macros"].items()}
     except (KeyError, TypeError, AttributeError) as error:
-        raise ManifestError(f"manifest.json lacks a field of its layout: {error}") from error
+        raise ManifestError(f"the manifest lacks a field of its layout: {error}") from error
     return Manifest(
         project_name=str(metadata.get("project_name")),
         dbt_version=str(metadata.get("dbt_version")),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpone_contracts.proofs import MutationClosure
 from dpone_dbt_proof.reasons import Code, Reason, Status, verdict
-from dpone_dbt_proof.selection import INDIRECT_SELECTION, Selection, select
+from dpone_dbt_proof.selection import INDIRECT_SELECTION, Selection, select, tests_by_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,17 +120,13 @@ def prove_closure(
     reasons = publish_reasons(manifest, workflow, profiles)
     authors = {manifest.nodes[key].package for key in workflow.node_ids}
     shared = [*_operations(manifest, authors), *_beside(manifest, selection)]
+    tests = tests_by_model(manifest, selection.test_ids)
     for key in workflow.node_ids:
         node = manifest.nodes[key]
         reasons[key] += [
             *_model_reasons(node),
             *_read_through(manifest, node),
-            *(
-                reason
-                for test in selection.test_ids
-                if key in manifest.nodes[test].depends_on
-                for reason in _test_reasons(manifest.nodes[test])
-            ),
+            *(reason for test in tests.get(key, ()) for reason in _test_reasons(test)),
             *shared,
         ]
     ordered = {

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
+from jinja2 import TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from dpone_contracts.errors import DponeError
@@ -21,7 +22,13 @@ from dpone_dbt_proof.dbt_process import DbtProcess
 from dpone_dbt_proof.jinja_closure import ASKS_A_DATABASE, MacroIndex, model_closure
 from dpone_dbt_proof.jinja_names import tag_column
 from dpone_dbt_proof.manifest import Manifest, ManifestError, load_manifest
-from dpone_dbt_proof.platform_project import AuthorProject, materialise, offline_connection, platform_files
+from dpone_dbt_proof.platform_project import (
+    AuthorProject,
+    PlatformProjectError,
+    materialise,
+    offline_connection,
+    platform_files,
+)
 from dpone_dbt_proof.selection import selector
 
 if TYPE_CHECKING:
@@ -139,13 +146,16 @@ def database_of(author: AuthorProject, profiles: Path | None = None) -> ModelDat
     if not path.is_file():
         return None
     settings = yaml.safe_load((author.root / "dbt_project.yml").read_text(encoding="utf-8")) or {}
-    document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    profile = document.get(settings.get("profile")) or {}
-    outputs = profile.get("outputs") or {}
-    output = outputs.get(_rendered(profile.get("target") or "default")) or {}
-    if "database" not in output or "schema" not in output:
-        return None
-    return ModelDatabase(_rendered(output["database"]), _rendered(output["schema"]))
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        profile = document.get(settings.get("profile")) or {}
+        outputs = profile.get("outputs") or {}
+        output = outputs.get(_rendered(profile.get("target") or "default")) or {}
+        if "database" not in output or "schema" not in output:
+            return None
+        return ModelDatabase(_rendered(output["database"]), _rendered(output["schema"]))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, TemplateError, AttributeError):
+        raise PlatformProjectError(f"{path} can't be read as dbt's profiles") from None
 
 
 def _rendered(value: Any) -> str:

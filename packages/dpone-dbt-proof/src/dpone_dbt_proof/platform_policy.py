@@ -62,7 +62,8 @@ def load_policy(data: bytes) -> PlatformPolicy:
         raise PolicyError("the file is not YAML") from None
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        raise PolicyError(f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}") from None
+        where = ".".join(str(step) for step in first["loc"])
+        raise PolicyError(f"{where}: {first['msg']}" if where else "the file holds no settings") from None
     except ValueError as error:
         raise PolicyError(f"read_budget: {error}") from None
     unknown = sorted(name for name in policy.tsql.admitted_functions if name not in NONDETERMINISTIC)

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 PLATFORM_PROJECT_NAME: Final = "dpone_platform"
 _BATCHES_FILE: Final = "macros/dpone_rendered_batches.sql"
 _ROOT_FILES: Final = ("dbt_project.yml", "profiles.yml", "macros/dpone_scope_merge.sql")
-_NOT_PART_OF_A_PROJECT: Final = (".git", ".venv", "venv", "target", "logs", "dbt_packages", "profiles.yml")
+_NOT_PART_OF_A_PROJECT: Final = (
+    *(".git", ".venv", "venv", "target", "logs", "dbt_packages", "profiles.yml"),
+    ".user.yml",  # dbt's own id of a person, another one on every machine
+)
 
 
 class PlatformProjectError(DponeError):
@@ -99,6 +102,8 @@ class AuthorProject:
             settings = yaml.safe_load((root / "dbt_project.yml").read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise PlatformProjectError(f"{root} holds no dbt_project.yml") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise PlatformProjectError(f"dbt_project.yml of {root} can't be read: {error}") from None
         except yaml.YAMLError as error:
             raise PlatformProjectError(f"dbt_project.yml of {root} is not YAML") from error
         name = settings.get("name") if isinstance(settings, dict) else None

@@ -18,10 +18,11 @@ from dpone_dbt_proof.jinja_closure import (
 )
 from dpone_dbt_proof.lifecycle import platform_reasons
 from dpone_dbt_proof.mutation_closure import ClosureProof, prove_closure, workflows
+from dpone_dbt_proof.project_yaml import ProjectYaml
 from dpone_dbt_proof.read_dependencies import ReadClosure, resolve_reads
 from dpone_dbt_proof.reasons import Code, Reason, Status, verdict
 from dpone_dbt_proof.relation_names import NameRules
-from dpone_dbt_proof.selection import selector
+from dpone_dbt_proof.selection import selector, tests_by_model
 from dpone_dbt_proof.source_places import from_compiled, in_file, is_stale
 from dpone_dbt_proof.target_dependency import TargetDependencies
 from dpone_dbt_proof.tsql import QueryReading, read_query
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from dpone_dbt_proof.catalog_snapshot import LoadedSnapshot
+    from dpone_dbt_proof.catalog_snapshot import CatalogSnapshot, LoadedSnapshot
     from dpone_dbt_proof.lifecycle import CertifiedTuple
     from dpone_dbt_proof.manifest import Manifest, Node
     from dpone_dbt_proof.mutation_closure import PlatformProfiles, Workflow
@@ -95,11 +96,15 @@ class V1Model:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowProof:
-    """One V2 (or mixed) workflow: closure and models. `closure` is None where its names admit no document."""
+    """One V2 (or mixed) workflow: closure and models. `closure` is None where its names admit no document.
+
+    `dependencies` are the other models of the workflow that each model is made from, directly or not.
+    """
 
     workflow: Workflow
     closure: ClosureProof | None
     models: tuple[ModelProof, ...]
+    dependencies: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +154,15 @@ def prove_project(
     return ProjectProof(tuple(proofs), tuple(v1))
 
 
+def catalog_roots(manifest: Manifest, proof: ProjectProof) -> tuple[SqlRelation, ...]:
+    """Return what a catalog snapshot must begin with: all that is read, and each target, whose indexes matter."""
+    targets = (relation_of(manifest.nodes[model.unique_id]) for model in proof.models)
+    found = {target for target in targets if target is not None}
+    for query in (model.query for model in proof.models):
+        found |= {*query.reads, *query.functions} if query else set()
+    return tuple(sorted(found))
+
+
 class _Judge:
     def __init__(
         self,
@@ -166,6 +180,7 @@ class _Judge:
         self._index = MacroIndex(manifest)
         self._rules = inputs.snapshot.snapshot.rules if inputs.snapshot else NameRules()
         self._dependencies = TargetDependencies(manifest, self._rules)
+        self._yaml = ProjectYaml(project, manifest)
         self._shared = platform_reasons(manifest, self._index) if scope is ProofScope.FULL and roots else []
 
     def root_only(self, settings: Sequence[str]) -> None:
@@ -182,15 +197,31 @@ class _Judge:
                 Code.UNCLASSIFIED, f"no closure can state the selection: {error.path} {error.reason}"
             )
             models = tuple(self._model(key, workflow, [refusal], ()) for key in workflow.node_ids)
-            return WorkflowProof(workflow, None, models)
+            return WorkflowProof(workflow, None, models, self._upstream(models))
+        tests = tests_by_model(self._manifest, closure.selection.test_ids)
         models = tuple(
-            self._model(key, workflow, closure.reasons[key], closure.selection.test_ids)
-            for key in workflow.node_ids
+            self._model(key, workflow, closure.reasons[key], tests.get(key, ())) for key in workflow.node_ids
         )
-        return WorkflowProof(workflow, closure, models)
+        return WorkflowProof(workflow, closure, models, self._upstream(models))
+
+    def _upstream(self, models: Sequence[ModelProof]) -> dict[str, tuple[str, ...]]:
+        keys = {model.unique_id for model in models}
+        return {
+            model.unique_id: tuple(
+                sorted(
+                    keys.intersection(
+                        self._dependencies.upstream(
+                            self._manifest.nodes[model.unique_id], model.query.reads if model.query else ()
+                        )
+                    )
+                    - {model.unique_id}
+                )
+            )
+            for model in models
+        }
 
     def _model(
-        self, key: str, workflow: Workflow, found: Sequence[Reason], tests: Sequence[str]
+        self, key: str, workflow: Workflow, found: Sequence[Reason], tests: Sequence[Node]
     ) -> ModelProof:
         node = self._manifest.nodes[key]
         reasons = [*found, *self._shared]
@@ -206,8 +237,9 @@ class _Judge:
             if is_stale(self._project, node):
                 reasons.append(Reason(Code.MANIFEST_STALE, "the manifest holds another text", node.path))
             reasons += in_file(self._project, node, macros.reasons)
+            reasons += self._yaml.reasons(node)
             reasons += overriding_macros(self._index, node.package)
-            reasons += self._tests(key, tests)
+            reasons += self._tests(tests)
             reasons += self._query_reasons(node, query, macros)
             reasons += self._root_reasons(node)
             reasons += self._observed(node, query, closure)
@@ -246,10 +278,9 @@ class _Judge:
                 message = f"{relation} is derived from the target (model {through})"
                 yield Reason(Code.SQL_TARGET_DEPENDENCY, message, node.path)
 
-    def _tests(self, key: str, tests: Sequence[str]) -> Iterator[Reason]:
-        for test_id in tests:
-            test = self._manifest.nodes[test_id]
-            if key in test.depends_on and test.resource_type == "test":
+    def _tests(self, tests: Sequence[Node]) -> Iterator[Reason]:
+        for test in tests:
+            if test.resource_type == "test":
                 for reason in model_closure(self._manifest, self._index, test).reasons:
                     if reason.code in _DANGEROUS_IN_TESTS:
                         yield replace(reason, message=f"test {test.name}: {reason.message}")
@@ -282,11 +313,17 @@ class _Judge:
             )
         if self._inputs.certified is None:
             yield Reason(Code.TUPLE_REQUIRED, "no certified tuple of server, driver and image was given")
-        yield from self._stray_indexes(node)
+        if self._inputs.snapshot is not None:
+            yield from self._target(node, self._inputs.snapshot.snapshot)
 
-    def _stray_indexes(self, node: Node) -> Iterator[Reason]:
+    def _target(self, node: Node, snapshot: CatalogSnapshot) -> Iterator[Reason]:
+        """The target is a table that stands, and has no index that dbt would take for its own."""
         target = relation_of(node)
-        found = self._inputs.snapshot.snapshot.find(target) if self._inputs.snapshot and target else None
+        found = snapshot.find(target) if target else None
+        if found is None:
+            yield Reason(Code.CATALOG_UNRESOLVED, f"the snapshot has no target {target}", node.path)
+        elif found.type != "U":
+            yield Reason(Code.CATALOG_KIND, f"the target is no table but {found.type}", node.path)
         for name in found.indexes if found else ():
             if name.casefold().startswith("dbt_idx_"):
                 yield Reason(Code.STRAY_INDEX, f"dbt would drop index {name} of the target", node.path)

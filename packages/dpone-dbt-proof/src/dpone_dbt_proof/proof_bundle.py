@@ -95,6 +95,7 @@ def _workflow(
         "name": proof.workflow.name,
         "mode": proof.workflow.mode,
         "macro_closure_sha256": texts_sha256(manifest, closures.macro_ids),
+        "dependencies": {key: _names(upstream) for key, upstream in proof.dependencies.items()},
         "models": [
             _model(model, manifest, closures, inputs, documents=proof.closure is not None)
             for model in proof.models

@@ -131,6 +131,10 @@ class Code(Enum):
     SQL_LOCK_HINT = Status.NONCONFORMANT, "Remove the locking hint."
     SQL_HINT = Status.NONCONFORMANT, "Remove the hint; join and index hints may stay."
     SQL_NO_RELATION = Status.NONCONFORMANT, "Read at least one table."
+    SQL_CONVERSION = (
+        Status.UNVERIFIED,
+        "Give CONVERT a style of ISO 8601 (23, 112, 121, 126), or cast what is no date and no text.",
+    )
     SQL_NAME_CASE = Status.UNVERIFIED, "Spell the name as the database stores it."
     SQL_TABLE_FUNCTION = (
         Status.UNVERIFIED,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from unicodedata import normalize
+from typing import TYPE_CHECKING, Final
+from unicodedata import category, normalize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,25 +12,45 @@ if TYPE_CHECKING:
     from dpone_contracts.relations import SqlRelation
 
 
+_HIRAGANA: Final = {code: code - 0x60 for code in range(0x30A1, 0x30F7)}
+"""Katakana as Hiragana: a collation tells them apart only where its name says so."""
+
+
 @dataclass(frozen=True, slots=True)
 class NameRules:
     """How the database compares identifiers: by its collation, where that is known.
 
-    Without a known collation two names are the same for refusing when they differ by case or width alone, and the
-    same for proving only when they are equal. Blanks at the end never tell two names apart.
+    Names are surely equal when every such collation says so, and possibly equal when some may: case, width, kana,
+    accents and characters without weight (invisible ones, and those beyond the old collations' tables) then do not tell
+    two names apart. Only a binary collation compares code points. Blanks at the end never count.
     """
 
     case_sensitive: bool | None = None
+    binary: bool = False
+    accents: bool = False
+    """Whether accents are known to tell names apart."""
 
     def surely_equal(self, left: str, right: str) -> bool:
         """Tell whether both certainly name one thing."""
-        return left == right or (self.case_sensitive is False and left.casefold() == right.casefold())
+        return left == right or (
+            self.case_sensitive is False
+            and len(left) == len(right)
+            and left.lower() == right.lower()
+            and left.upper() == right.upper()
+        )
 
     def possibly_equal(self, left: str, right: str) -> bool:
         """Tell whether both may name one thing."""
-        if self.case_sensitive is True:
+        if self.binary:
             return left.rstrip(" ") == right.rstrip(" ")
-        return _folded(left) == _folded(right)
+        return self.folded(left) == self.folded(right)
+
+    def folded(self, name: str) -> str:
+        """Return what is left of a name when all is dropped by which it may not differ."""
+        weightless = ("Cc", "Cf", "Cn", "Co", "Cs") if self.accents else ("Cc", "Cf", "Cn", "Co", "Cs", "Mn")
+        decomposed = normalize("NFKD", name).translate(_HIRAGANA)
+        kept = "".join(c for c in decomposed if ord(c) < 0x10000 and category(c) not in weightless)
+        return (kept if self.case_sensitive else kept.casefold().replace("\u0131", "i")).rstrip(" ")
 
     def possibly_same(self, left: SqlRelation, right: SqlRelation) -> bool:
         """Tell whether both may be one relation."""
@@ -42,10 +62,6 @@ class NameRules:
                 (left.name, right.name),
             )
         )
-
-
-def _folded(name: str) -> str:
-    return normalize("NFKC", name).casefold().rstrip(" ")
 
 
 def distinct(relations: Sequence[SqlRelation], rules: NameRules) -> tuple[SqlRelation, ...]:

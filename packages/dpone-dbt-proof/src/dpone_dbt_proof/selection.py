@@ -76,6 +76,15 @@ def tested_models(manifest: Manifest, test: Node) -> set[str]:
     }
 
 
+def tests_by_model(manifest: Manifest, test_ids: Iterable[str]) -> dict[str, list[Node]]:
+    """Group tests by each node that they read directly."""
+    found: dict[str, list[Node]] = {}
+    for test in (manifest.nodes[key] for key in test_ids):
+        for parent in dict.fromkeys(test.depends_on):
+            found.setdefault(parent, []).append(test)
+    return found
+
+
 def _selected_by(fqn: tuple[str, ...]) -> Iterator[str]:
     """Yield every selector by which dbt's `fqn` method takes a node: its bare name, and each prefix.
 

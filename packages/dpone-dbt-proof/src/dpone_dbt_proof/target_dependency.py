@@ -8,6 +8,8 @@ from dpone_contracts.relations import SqlRelation
 from dpone_dbt_proof.tsql import read_query
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dpone_dbt_proof.manifest import Manifest, Node
     from dpone_dbt_proof.relation_names import NameRules
 
@@ -21,7 +23,7 @@ class TargetDependencies:
         self._by_name: dict[tuple[str, str], list[Node]] = {}
         self._written: dict[str, tuple[SqlRelation, ...]] = {}
         for node in manifest.of_type("model", "seed", "snapshot"):
-            key = (str(node.schema).casefold(), str(node.identifier).casefold())
+            key = (rules.folded(str(node.schema)), rules.folded(str(node.identifier)))
             self._by_name.setdefault(key, []).append(node)
 
     def through(self, relation: SqlRelation, model: Node) -> str | None:
@@ -40,8 +42,23 @@ class TargetDependencies:
             waiting += [named for written in self._reads(node) for named in self._named(written)]
         return None
 
+    def upstream(self, model: Node, reads: Iterable[SqlRelation]) -> set[str]:
+        """Return every node that the model is made from: as dbt knows it, and as its and their SQL names them."""
+        waiting = [*model.depends_on, *(node.unique_id for named in reads for node in self._named(named))]
+        seen: set[str] = set()
+        while waiting:
+            key = waiting.pop()
+            node = self._manifest.nodes.get(key)
+            if node is None or key in seen:
+                continue
+            seen.add(key)
+            waiting += node.depends_on
+            waiting += [named.unique_id for written in self._reads(node) for named in self._named(written)]
+        return seen
+
     def _named(self, relation: SqlRelation) -> list[Node]:
-        candidates = self._by_name.get((relation.schema.casefold(), relation.name.casefold()), [])
+        key = (self._rules.folded(relation.schema), self._rules.folded(relation.name))
+        candidates = self._by_name.get(key, [])
         return [
             node
             for node in candidates

@@ -12,7 +12,8 @@ from sqlglot.errors import ParseError, SqlglotError
 from dpone_contracts.relations import SqlRelation
 from dpone_dbt_proof.reasons import Code, Reason
 from dpone_dbt_proof.relation_names import NameRules, distinct
-from dpone_dbt_proof.tsql_grammar import misplaced
+from dpone_dbt_proof.tsql_conversions import setting_dependent
+from dpone_dbt_proof.tsql_grammar import misplaced, too_deep
 from dpone_dbt_proof.tsql_hints import hint_spans, option_spans
 from dpone_dbt_proof.tsql_lexer import Kind, LexicalError, Token, place, tokenize, without_comments
 from dpone_dbt_proof.tsql_policy import TsqlPolicy
@@ -82,6 +83,9 @@ def read_query(
         return _unread([Reason(Code.SQL_LEXICAL, str(error), line=error.line, column=error.column)])
     if not tokens:
         return _unread([Reason(Code.SQL_NOT_A_QUERY, "the text holds no statement")])
+    deep = too_deep(tokens)
+    if deep is not None:
+        return _unread([*_refused_anyway(tokens, policy), deep])
     try:
         parsed = sqlglot.parse(_for_parser(sql, tokens), dialect="tsql")
         trees = [tree for tree in parsed if tree is not None]
@@ -89,13 +93,15 @@ def read_query(
         return _unread([*_refused_anyway(tokens, policy), _syntax(error, sql, tokens)])
     if len(trees) != 1:
         return _unread(list(refused_text(tokens, frozenset(), policy)))
-    reading = read_tree(trees[0], rules)
+    faults = list(misplaced(tokens))
+    reading = read_tree(trees[0], rules, whole=not faults)
     text = list(refused_text(tokens, column_list_aliases(trees[0]), policy))
     reasons = [
         *text,
         *(_place(finding, tokens) for finding in reading.findings if not _said(finding, text)),
         *_read_differently(tokens, reading),
-        *misplaced(tokens),
+        *faults,
+        *setting_dependent(tokens),
     ]
     if policy.admitted_functions:
         reasons += unprotected_calls(tokens, policy, protected)

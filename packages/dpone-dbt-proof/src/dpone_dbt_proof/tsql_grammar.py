@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from dpone_dbt_proof.reasons import Code, Reason
@@ -38,7 +39,11 @@ _CLAUSES: Final = frozenset(
 )
 """Words that no list item can begin with."""
 
+_MOST_PARENTHESES: Final = 256
+_MOST_JOINS: Final = 1000
 _BEFORE_RELATION: Final = ("FROM", "JOIN", "APPLY")
+_LITERAL_TYPES: Final = words("DATE TIME TIMESTAMP DATETIME INTERVAL")
+"""Words that other dialects put before a text to give its type; to T-SQL the text would be an alias."""
 _SET_OPERATORS: Final = ("UNION", "EXCEPT", "INTERSECT")
 _BINARY: Final = words("+ - * / % = < > <= >= <> != !< !> & | ^")
 _BEFORE_ITEM: Final = ("SELECT", "DISTINCT", "BY", "WHERE", "HAVING", "ON", "WHEN", "THEN", "ELSE")
@@ -46,11 +51,12 @@ _BEFORE_ITEM: Final = ("SELECT", "DISTINCT", "BY", "WHERE", "HAVING", "ON", "WHE
 
 def misplaced(tokens: Sequence[Token]) -> Iterator[Reason]:
     """Yield a reason for each token that can't stand where it stands."""
+    arguments = argument_words(tokens)
     for index, token in enumerate(tokens):
         following = tokens[index + 1] if index + 1 < len(tokens) else None
-        if token.is_operator(",") and _ends_list(following):
+        if token.mark == "," and _ends_list(following):
             yield _at(token, "nothing follows the comma")
-        if token.word == "IN" and (following is None or not following.is_operator("(")):
+        if token.word == "IN" and (following is None or following.mark != "("):
             yield _at(following or token, "IN needs a list in parentheses")
         if token.word == "IN" and [other.value for other in tokens[index + 1 : index + 3]] == ["(", ")"]:
             yield _at(tokens[index + 2], "the list is empty")
@@ -69,14 +75,34 @@ def misplaced(tokens: Sequence[Token]) -> Iterator[Reason]:
             yield _at(tokens[index + 1], "RECURSIVE is not T-SQL")
         if token.word == "NULLS" and following is not None and following.word in ("FIRST", "LAST"):
             yield _at(token, "NULLS FIRST and LAST are not T-SQL")
-        if token.word in _BEFORE_RELATION and (following is None or following.word in RESERVED):
-            yield _at(following or token, f"a relation must follow {token.word}")
-        if token.word in _BEFORE_RELATION:
+        if token.word in _BEFORE_RELATION and index not in arguments:
+            if following is None or following.word in RESERVED or following.mark == ".":
+                yield _at(following or token, f"a relation must follow {token.word}")
             yield from _derived_table(tokens, index)
-    yield from _misplaced_from(tokens)
+    yield from _misplaced_from(tokens, arguments)
+    yield from _misplaced_pairs(tokens)
     yield from _cases(tokens)
     yield from _joins(tokens)
     yield from _parentheses(tokens)
+
+
+def _misplaced_pairs(tokens: Sequence[Token]) -> Iterator[Reason]:
+    for token, following in pairwise(tokens):
+        if token.mark == "," and following.mark == ".":
+            yield _at(following, "a name can't begin with a dot")
+        if token.word in _LITERAL_TYPES and following.kind is Kind.STRING:
+            yield _at(following, f"{token.word} before a text is not T-SQL")
+
+
+def too_deep(tokens: Sequence[Token]) -> Reason | None:
+    """Tell where a text is nested deeper than any that people write: a parser's stack ends somewhere behind that."""
+    depth = joins = 0
+    for token in tokens:
+        depth += (token.mark == "(") - (token.mark == ")")
+        joins += token.word == "JOIN"
+        if depth > _MOST_PARENTHESES or joins > _MOST_JOINS:
+            return _at(token, "the text is nested too deeply to be read")
+    return None
 
 
 def argument_words(tokens: Sequence[Token]) -> frozenset[int]:
@@ -92,9 +118,9 @@ def _froms(tokens: Sequence[Token]) -> Iterator[tuple[int, bool, str]]:
     """Yield each FROM, whether a SELECT stands before it in its parentheses, and the word before these."""
     groups: list[tuple[bool, str]] = [(False, "")]
     for index, token in enumerate(tokens):
-        if token.is_operator("("):
+        if token.mark == "(":
             groups.append((False, tokens[index - 1].word if index else ""))
-        elif token.is_operator(")") and len(groups) > 1:
+        elif token.mark == ")" and len(groups) > 1:
             groups.pop()
         elif token.word == "SELECT":
             groups[-1] = (True, groups[-1][1])
@@ -105,7 +131,7 @@ def _froms(tokens: Sequence[Token]) -> Iterator[tuple[int, bool, str]]:
 def _ends_list(following: Token | None) -> bool:
     if following is None:
         return True
-    return following.is_operator(",") or following.is_operator(")") or following.word in _CLAUSES
+    return following.mark in (",", ")") or following.word in _CLAUSES
 
 
 def _clash(token: Token, following: Token) -> bool:
@@ -127,7 +153,7 @@ def _set_operand(tokens: Sequence[Token], index: int) -> Iterator[Reason]:
     at_index = index + 1
     if tokens[index].word == "UNION" and at_index < len(tokens) and tokens[at_index].word == "ALL":
         at_index += 1
-    while at_index < len(tokens) and tokens[at_index].is_operator("("):
+    while at_index < len(tokens) and tokens[at_index].mark == "(":
         at_index += 1
     if at_index >= len(tokens) or tokens[at_index].word != "SELECT":
         yield _at(tokens[min(at_index, len(tokens) - 1)], f"a query must follow {tokens[index].word}")
@@ -135,7 +161,7 @@ def _set_operand(tokens: Sequence[Token], index: int) -> Iterator[Reason]:
 
 def _opens_query(tokens: Sequence[Token], index: int) -> bool:
     start = index
-    while index < len(tokens) and tokens[index].is_operator("("):
+    while index < len(tokens) and tokens[index].mark == "(":
         index += 1
     return index > start and index < len(tokens) and tokens[index].word == "SELECT"
 
@@ -150,10 +176,9 @@ def _recursive(following: Sequence[Token]) -> bool:
     )
 
 
-def _misplaced_from(tokens: Sequence[Token]) -> Iterator[Reason]:
+def _misplaced_from(tokens: Sequence[Token], arguments: frozenset[int]) -> Iterator[Reason]:
     """A FROM follows its SELECT."""
-    arguments = argument_words(tokens)
-    if sum(token.is_operator("(") - token.is_operator(")") for token in tokens):
+    if sum((token.mark == "(") - (token.mark == ")") for token in tokens):
         return  # What stands inside which parentheses is not known.
     for index, selects, _ in _froms(tokens):
         if not selects and index not in arguments:
@@ -208,9 +233,9 @@ def _parentheses(tokens: Sequence[Token]) -> Iterator[Reason]:
     """Each parenthesis has its partner."""
     open_: list[Token] = []
     for token in tokens:
-        if token.is_operator("("):
+        if token.mark == "(":
             open_.append(token)
-        elif token.is_operator(")"):
+        elif token.mark == ")":
             if not open_:
                 yield _at(token, "the parenthesis closes nothing")
                 return

@@ -21,12 +21,14 @@ def hint_spans(tokens: Sequence[Token]) -> list[tuple[int, int]]:
     """
     spans = []
     for index, token in enumerate(tokens[1:-1], start=1):
-        following = tokens[index + 1]
-        if not _is_name(tokens[index - 1]):
+        if token.word != "WITH" and token.mark != "(":
             continue
-        if token.word == "WITH" and following.is_operator("("):
+        before, following = tokens[index - 1], tokens[index + 1]
+        if not _is_name(before):
+            continue
+        if token.word == "WITH" and following.mark == "(":
             spans.append((index, closing(tokens, index + 1)))
-        if token.is_operator("(") and following.word == "INDEX" and tokens[index - 1].word != "WITH":
+        if token.mark == "(" and following.word == "INDEX" and before.word != "WITH":
             spans.append((index, closing(tokens, index)))
     return spans
 
@@ -36,7 +38,7 @@ def option_spans(tokens: Sequence[Token]) -> list[tuple[int, int]]:
     return [
         (index, closing(tokens, index + 1))
         for index, token in enumerate(tokens[:-1])
-        if token.word == "OPTION" and tokens[index + 1].is_operator("(")
+        if token.word == "OPTION" and tokens[index + 1].mark == "("
     ]
 
 
@@ -55,10 +57,10 @@ def _in_parentheses(tokens: Sequence[Token], first: int, last: int) -> Iterator[
     depth = 0
     for index in range(first, last):
         token = tokens[index]
-        depth += token.is_operator("(") - token.is_operator(")")
+        depth += (token.mark == "(") - (token.mark == ")")
         known = not token.word or token.word in REFUSED_WORDS or token.word in PLAN_HINTS
         # INDEX = name has its name at this depth.
-        if depth == 1 and not known and not tokens[index - 1].is_operator("="):
+        if depth == 1 and not known and tokens[index - 1].mark != "=":
             yield _refused(token, Code.SQL_LOCK_HINT if token.word in LOCK_HINTS else Code.SQL_HINT)
 
 
@@ -69,8 +71,8 @@ def _is_legacy(tokens: Sequence[Token], index: int) -> bool:
         len(around) == 4
         and _is_name(around[0])
         and around[0].word != "WITH"
-        and around[1].is_operator("(")
-        and around[3].is_operator(")")
+        and around[1].mark == "("
+        and around[3].mark == ")"
     )
 
 
@@ -78,7 +80,7 @@ def closing(tokens: Sequence[Token], index: int) -> int:
     """Return the index of the parenthesis that closes the one at `index`, or the last index."""
     depth = 0
     for position in range(index, len(tokens)):
-        depth += tokens[position].is_operator("(") - tokens[position].is_operator(")")
+        depth += (tokens[position].mark == "(") - (tokens[position].mark == ")")
         if depth == 0:
             return position
     return len(tokens) - 1

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final
+from typing import Final, NamedTuple
 
 _NUMBER: Final = re.compile(r"0[xX][0-9A-Fa-f]*|\$?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_@#$][A-Za-z0-9_@#$]*+(?![^\x00-\x7f])")
+_BLANKS: Final = re.compile(r"\s+")
+_OTHER_LINE_ENDS: Final = re.compile("\r(?!\n)|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _OPERATORS: Final = ("<>", "<=", ">=", "!=", "!<", "!>", "+=", "-=", "*=", "/=", "%=", "::", "||")
 
 
@@ -38,11 +39,10 @@ class Kind(Enum):
     OPERATOR = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One token: its value without quotes, and where it begins and ends (line and column from 1).
 
-    `word` is the upper-case keyword or unquoted name, empty for every other kind.
+    `word` is the upper-case keyword or unquoted name, `mark` the operator or punctuation; empty for every other kind.
     """
 
     kind: Kind
@@ -52,30 +52,28 @@ class Token:
     line: int
     column: int
     word: str
-
-    def is_operator(self, text: str) -> bool:
-        """Tell whether the token is this operator or punctuation."""
-        return self.kind is Kind.OPERATOR and self.value == text
+    mark: str
 
 
+_NAME_KINDS: Final = {"@": Kind.VARIABLE, "#": Kind.TEMPORARY}
 _QUOTES: Final = {"'": (Kind.STRING, "'"), '"': (Kind.QUOTED, '"'), "[": (Kind.QUOTED, "]")}
 
 
 def tokenize(sql: str) -> list[Token]:
     """Split the text into tokens; raises `LexicalError` at the place where that ends."""
     tokens: list[Token] = []
-    newlines = [match.start() for match in re.finditer("\n", sql)]
-    position = 0
+    line, line_start, position = 1, 0, 0
     while position < len(sql):
-        skipped = _skip(sql, position)
-        if skipped != position:
-            position = skipped
-            continue
-        kind, value, end = _token(sql, position)
-        line = bisect_left(newlines, position)
-        column = position - (newlines[line - 1] if line else -1)
-        word = value.upper() if kind is Kind.WORD else ""
-        tokens.append(Token(kind, value, position, end, line + 1, column, word))
+        end = _skip(sql, position)
+        if end == position:
+            kind, value, end = _token(sql, position)
+            word = value.upper() if kind is Kind.WORD else ""
+            mark = value if kind is Kind.OPERATOR else ""
+            column = position - line_start + 1
+            tokens.append(Token(kind, value, position, end, line, column, word, mark))
+        newlines = sql.count("\n", position, end)
+        if newlines:
+            line, line_start = line + newlines, sql.rfind("\n", position, end) + 1
         position = end
     return tokens
 
@@ -94,15 +92,25 @@ def place(sql: str, position: int) -> tuple[int, int]:
 
 
 def _skip(sql: str, position: int) -> int:
-    """Return the offset behind one blank or comment, or `position` where there is none."""
-    if sql[position].isspace():
-        return position + 1
+    """Return the offset behind blanks or one comment, or `position` where there is none."""
+    blanks = _BLANKS.match(sql, position)
+    if blanks is not None:
+        return blanks.end()
     if sql.startswith("--", position):
         end = sql.find("\n", position)
-        return len(sql) if end < 0 else end
+        return _line_comment_end(sql, position, len(sql) if end < 0 else end)
     if sql.startswith("/*", position):
         return _comment_end(sql, position)
     return position
+
+
+def _line_comment_end(sql: str, position: int, end: int) -> int:
+    """Refuse a comment in which another line end stands: two readers may see its end at two places."""
+    other = _OTHER_LINE_ENDS.search(sql, position, end + 1)
+    if other is not None:
+        message = f"character U+{ord(other.group()):04X} may end the comment"
+        raise LexicalError(message, *place(sql, other.start()))
+    return end
 
 
 def _comment_end(sql: str, position: int) -> int:
@@ -130,10 +138,10 @@ def _token(sql: str, position: int) -> tuple[Kind, str, int]:
     number = _NUMBER.match(sql, position)
     if number:
         return Kind.NUMBER, number.group(), number.end()
-    if _starts_name(first):
-        end = _name_end(sql, position)
-        kinds = {"@": Kind.VARIABLE, "#": Kind.TEMPORARY}
-        return kinds.get(first, Kind.WORD), sql[position:end], end
+    plain = _PLAIN_NAME.match(sql, position)
+    if plain is not None or _starts_name(first):
+        end = plain.end() if plain is not None else _name_end(sql, position)
+        return _NAME_KINDS.get(first, Kind.WORD), sql[position:end], end
     for operator in _OPERATORS:
         if sql.startswith(operator, position):
             return Kind.OPERATOR, operator, position + len(operator)

@@ -138,6 +138,7 @@ ARGUMENTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
     exp.Lateral: frozenset(["this", "alias", "cross_apply", "view", "outer", "ordinality"]),
     exp.Subquery: frozenset(["this", "alias", "pivots", "joins"]),
     exp.CTE: frozenset({"this", "alias"}),
+    exp.Star: frozenset(),
     exp.With: frozenset({"expressions", "recursive"}),
     exp.Union: frozenset(["this", "expression", "distinct", "with_", "order", "limit", "offset"]),
     exp.Except: frozenset(["this", "expression", "distinct", "with_", "order", "limit", "offset"]),

@@ -97,7 +97,10 @@ def unprotected_calls(
 
 
 def _outermost_items(tokens: Sequence[Token]) -> list[tuple[int, int, set[str]]]:
-    """Return start, end and the names at either end of each item of a single SELECT's list; none otherwise."""
+    """Return start, end and the names at either end of each item of a single SELECT's list; none otherwise.
+
+    TOP decides about rows, so an item behind it is none.
+    """
     if (
         not tokens
         or tokens[0].word != "SELECT"
@@ -107,17 +110,17 @@ def _outermost_items(tokens: Sequence[Token]) -> list[tuple[int, int, set[str]]]
     items: list[list[Token]] = [[]]
     depth = 0
     for token in tokens[1:]:
-        depth += token.is_operator("(") - token.is_operator(")")
+        depth += (token.mark == "(") - (token.mark == ")")
         if depth == 0 and token.word == "FROM":
             break
-        if depth == 0 and token.is_operator(","):
+        if depth == 0 and token.mark == ",":
             items.append([])
         else:
             items[-1].append(token)
     return [
-        (item[0].start, item[-1].end, {item[0].value.upper(), item[-1].value.upper()})
+        (item[0].start, item[-1].end, {each.value.upper().rstrip(" ") for each in (item[0], item[-1])})
         for item in items
-        if item
+        if item and all(token.word != "TOP" for token in item[:2])
     ]
 
 
@@ -131,10 +134,10 @@ def written_relations(tokens: Sequence[Token]) -> Iterator[tuple[Token, tuple[st
         at_index = index + 1
         while at_index < len(tokens) and tokens[at_index].kind in (Kind.WORD, Kind.QUOTED):
             parts.append(tokens[at_index].value.upper())
-            if at_index + 1 >= len(tokens) or not tokens[at_index + 1].is_operator("."):
+            if at_index + 1 >= len(tokens) or tokens[at_index + 1].mark != ".":
                 break
             at_index += 2
-        omits = at_index < len(tokens) and tokens[at_index].is_operator(".")
+        omits = at_index < len(tokens) and tokens[at_index].mark == "."
         if len(parts) > 1 and not omits:
             yield tokens[index + 1], tuple(parts)
 
@@ -147,10 +150,10 @@ def _statement_end(tokens: Sequence[Token]) -> Iterator[Reason]:
         if token.word == "GO" and token.line not in beside:
             yield at(token, Code.SQL_SEVERAL_STATEMENTS, "GO separates batches")
     for index, token in enumerate(tokens):
-        if not token.is_operator(";"):
+        if token.mark != ";":
             continue
-        rest = [later for later in tokens[index + 1 :] if not later.is_operator(";")]
-        if rest and index and not all(earlier.is_operator(";") for earlier in tokens[:index]):
+        rest = [later for later in tokens[index + 1 :] if later.mark != ";"]
+        if rest and index and not all(earlier.mark == ";" for earlier in tokens[:index]):
             yield at(rest[0], Code.SQL_SEVERAL_STATEMENTS, "a second statement follows the semicolon")
         else:
             yield at(token, Code.SQL_SEMICOLON, "a view and a derived table end without a semicolon")
@@ -173,8 +176,8 @@ def _name(
 ) -> Iterator[Reason]:
     token = tokens[index]
     word = token.word
-    qualified = index > 0 and tokens[index - 1].is_operator(".")
-    called = index + 1 < len(tokens) and tokens[index + 1].is_operator("(")
+    qualified = index > 0 and tokens[index - 1].mark == "."
+    called = index + 1 < len(tokens) and tokens[index + 1].mark == "("
     if word in REFUSED_WORDS:
         yield at(token, REFUSED_WORDS[word], f"{word} is not admitted")
     elif word in WITHOUT_PARENTHESES and not qualified and word not in policy.admitted_functions:
@@ -191,16 +194,16 @@ def _qualified_call(tokens: Sequence[Token], index: int) -> Iterator[Reason]:
     """Refuse methods and scalar functions; a name after FROM or APPLY is a relation and judged as one."""
     token = tokens[index]
     start = index
-    while start >= 2 and tokens[start - 1].is_operator("."):
+    while start >= 2 and tokens[start - 1].mark == ".":
         start -= 2
     before = tokens[start - 1] if start else None
-    if token.word == "VALUE" and tokens[index - 2].is_operator(")"):
+    if token.word == "VALUE" and tokens[index - 2].mark == ")":
         return  # Perhaps of a FOR XML subquery, which the tree shows.
     if token.value.upper() in ("NODES", "VALUE", "QUERY", "EXIST", "MODIFY") or (
-        before is not None and before.is_operator(")") and tokens[start].is_operator(".")
+        before is not None and before.mark == ")" and tokens[start].mark == "."
     ):
         yield at(token, Code.SQL_METHOD, f"method {token.value} is called")
-    elif before is None or (before.word not in _RELATION_WORDS and not before.is_operator(",")):
+    elif before is None or (before.word not in _RELATION_WORDS and before.mark != ","):
         yield at(token, Code.SQL_USER_FUNCTION, f"function {token.value} of a schema is called")
 
 
@@ -222,12 +225,12 @@ def _sequences_and_clauses(tokens: Sequence[Token]) -> Iterator[Reason]:
     words = [token.word for token in tokens]
     depth = 0
     for index, token in enumerate(tokens):
-        depth += token.is_operator("(") - token.is_operator(")")
+        depth += (token.mark == "(") - (token.mark == ")")
         following = tuple(words[index + 1 : index + 3])
         match token.word:
             case "LIMIT" if index + 1 < len(tokens) and tokens[index + 1].kind is Kind.NUMBER:
                 yield at(token, Code.SQL_NOT_TSQL, "LIMIT is not T-SQL: use TOP or OFFSET")
-            case "VALUES" if index == 0 or not tokens[index - 1].is_operator("("):
+            case "VALUES" if index == 0 or tokens[index - 1].mark != "(":
                 yield at(token, Code.SQL_NOT_TSQL, "VALUES stands in parentheses in FROM only")
             case "NEXT" if following == ("VALUE", "FOR"):
                 yield at(token, Code.SQL_SEQUENCE, "a sequence is advanced")

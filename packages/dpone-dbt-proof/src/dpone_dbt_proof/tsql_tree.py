@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlglot import exp
 
 from dpone_dbt_proof.reasons import Code
+from dpone_dbt_proof.tsql_choices import chosen_rows
 from dpone_dbt_proof.tsql_nodes import ARGUMENTS, MUTATIONS, NODES, QUERY_TYPES, TUPLE_PARENTS
 from dpone_dbt_proof.tsql_policy import (
     COMPATIBILITY_VIEWS,
@@ -57,8 +58,11 @@ class TreeReading:
         self.findings.append(TreeFinding(code, message, near))
 
 
-def read_tree(tree: exp.Expression, rules: NameRules) -> TreeReading:
-    """Walk one statement: refuse what is not on the list, and collect every relation that is not a CTE."""
+def read_tree(tree: exp.Expression, rules: NameRules, *, whole: bool = True) -> TreeReading:
+    """Walk one statement: refuse what is not on the list, and collect every relation that is not a CTE.
+
+    Where the text is not whole, what its names stand for is not said.
+    """
     reading = TreeReading(rules)
     if isinstance(tree, MUTATIONS) and not isinstance(tree, QUERY_TYPES):
         reading.refuse(Code.SQL_MUTATION, f"the statement is {tree.key.upper()}", tree)
@@ -68,8 +72,11 @@ def read_tree(tree: exp.Expression, rules: NameRules) -> TreeReading:
         return reading
     for node in tree.walk():
         _check_node(node, reading)
-        _check_choice(node, reading)
-    _collect(tree, (), reading, top=True)
+        for code, message, near in chosen_rows(node):
+            reading.refuse(code, message, near)
+    if whole:
+        _check_qualifiers(tree, reading)
+    _collect(tree, reading)
     return reading
 
 
@@ -209,78 +216,43 @@ def _check_type(node: exp.DataType, reading: TreeReading) -> None:
         reading.refuse(Code.SQL_USER_TYPE, f"type {node.sql('tsql')} is not a plain system type", node)
 
 
-def _check_choice(node: exp.Expression, reading: TreeReading) -> None:
-    """Refuse an ORDER BY that a view can't have, and choices among rows that no ordering decides."""
-    match node:
-        case exp.Select():
-            _check_order(node, reading)
-            _check_rows(node, reading)
-        case exp.SetOperation():
-            _check_order(node, reading)
-        case exp.Window():
-            order = node.args.get("order")
-            if order and not all(ordered.find(exp.Column) for ordered in order.expressions):
-                reading.refuse(Code.SQL_NONDETERMINISTIC, "a window is ordered by a constant", node)
-        case exp.GroupConcat():
-            if not isinstance(node.this, exp.Order) and not isinstance(node.parent, exp.WithinGroup):
-                message = "STRING_AGG without WITHIN GROUP has any order"
-                reading.refuse(Code.SQL_NONDETERMINISTIC, message, node)
-        case _:
-            return
+def _check_qualifiers(tree: exp.Expression, reading: TreeReading) -> None:
+    """Refuse `x.y` and `x.y.z` where no relation of the query is called so: then it is a member of a CLR column."""
+    tables = list(tree.find_all(exp.Table))
+    aliases = {alias.name.casefold() for alias in tree.find_all(exp.TableAlias)}
+    aliases |= {table.name.casefold() for table in tables}
+    schemas = {table.db.casefold() for table in tables}
+    for column in tree.find_all(exp.Column):
+        named = column.table.casefold()
+        if named.startswith("$"):
+            continue  # A number of money.
+        if (named and named not in aliases) or (column.db and column.db.casefold() not in schemas):
+            message = f"{column.sql('tsql')} is no column of a relation of the query"
+            reading.refuse(Code.SQL_METHOD, message, column)
 
 
-def _check_order(query: exp.Expression, reading: TreeReading) -> None:
-    """ORDER BY of a query, derived table or CTE needs TOP or OFFSET; in FOR XML it orders the text."""
-    limited = query.args.get("limit") or query.args.get("offset") or query.args.get("for_")
-    if query.args.get("order") and not limited:
-        reading.refuse(Code.SQL_ORDER_BY, "ORDER BY without TOP or OFFSET", query.args["order"])
-
-
-def _check_rows(query: exp.Select, reading: TreeReading) -> None:
-    limit = query.args.get("limit")
-    unordered = not query.args.get("order")
-    if query.args.get("offset") and unordered:
-        reading.refuse(Code.SQL_SYNTAX, "OFFSET needs ORDER BY", query.args["offset"])
-    if limit and unordered and not _takes_all(limit) and not _only_exists(query):
-        reading.refuse(Code.SQL_NONDETERMINISTIC, "TOP without ORDER BY chooses any rows", query)
-    if unordered and query.args.get("from_") and isinstance(query.args.get("for_"), exp.ForClause):
-        message = "FOR XML or JSON without ORDER BY has any order"
-        reading.refuse(Code.SQL_NONDETERMINISTIC, message, query)
-
-
-def _takes_all(limit: exp.Expression) -> bool:
-    options = limit.args.get("limit_options")
-    percent = bool(options and options.args.get("percent"))
-    value = limit.args.get("expression") or limit.args.get("count")
-    number = value.this if isinstance(value, exp.Paren) else value
-    return percent and isinstance(number, exp.Literal) and number.name == "100"
-
-
-def _only_exists(query: exp.Select) -> bool:
-    return isinstance(query.parent, exp.Exists) or isinstance(
-        getattr(query.parent, "parent", None), exp.Exists
-    )
-
-
-def _collect(node: exp.Expression, ctes: tuple[str, ...], reading: TreeReading, *, top: bool = False) -> None:
-    """Collect the relations below `node`, where `ctes` are the common table expressions in scope."""
-    clause = node.args.get("with_")
-    if isinstance(clause, exp.With):
-        if not top:
-            reading.refuse(Code.SQL_NESTED_WITH, "WITH stands inside a subquery", clause)
-        for cte in clause.expressions:
-            ctes = (*ctes, cte.alias)
-            _collect(cte.this, ctes, reading)
-    if isinstance(node, exp.Table):
-        _collect_table(node, ctes, reading)
-    if isinstance(node, exp.Dot) and _is_applied(node):
-        parts = (*_flatten(node.this), node.expression.name)
-        reading.reads.append(NameRead(parts, isinstance(node.expression, exp.Func), node))
-    for name, child in _children(node):
-        if name != "with_":
-            # A set expression and parentheses around it keep the statement's WITH at its leftmost query.
-            leftmost = top and name == "this" and isinstance(node, (exp.SetOperation, exp.Subquery))
-            _collect(child, ctes, reading, top=leftmost)
+def _collect(statement: exp.Expression, reading: TreeReading) -> None:
+    """Collect the relations of a statement; each node is looked at with the common table expressions in its scope."""
+    waiting: list[tuple[exp.Expression, tuple[str, ...], bool]] = [(statement, (), True)]
+    while waiting:
+        node, ctes, top = waiting.pop()
+        clause = node.args.get("with_")
+        if isinstance(clause, exp.With):
+            if not top:
+                reading.refuse(Code.SQL_NESTED_WITH, "WITH stands inside a subquery", clause)
+            for cte in clause.expressions:
+                ctes = (*ctes, cte.alias)
+                waiting.append((cte.this, ctes, False))
+        if isinstance(node, exp.Table):
+            _collect_table(node, ctes, reading)
+        if isinstance(node, exp.Dot) and _is_applied(node):
+            parts = (*_flatten(node.this), node.expression.name)
+            reading.reads.append(NameRead(parts, isinstance(node.expression, exp.Func), node))
+        for name, child in _children(node):
+            if name != "with_":
+                # A set expression and parentheses around it keep the statement's WITH at its leftmost query.
+                leftmost = top and name == "this" and isinstance(node, (exp.SetOperation, exp.Subquery))
+                waiting.append((child, ctes, leftmost))
 
 
 def _children(node: exp.Expression) -> Iterator[tuple[str, exp.Expression]]:

@@ -37,7 +37,7 @@ from dpone_dbt_proof.lifecycle import load_tuple, root_only_settings
 from dpone_dbt_proof.mutation_closure import PlatformProfiles
 from dpone_dbt_proof.offline_compile import CompiledProject, ModelDatabase, compile_offline
 from dpone_dbt_proof.platform_project import AuthorProject
-from dpone_dbt_proof.project_proof import ProofInputs, TwoRoots, prove_project
+from dpone_dbt_proof.project_proof import ProofInputs, TwoRoots, catalog_roots, prove_project
 from dpone_dbt_proof.proof_bundle import bundle_bytes
 from dpone_dbt_proof.read_dependencies import ReadBudget
 from dpone_lab import lab_policies
@@ -212,22 +212,17 @@ def _compile(settings: LabSettings, work: Path) -> CompiledProject:
 
 
 def _prove(settings: LabSettings, platform: PlatformPolicy, compiled: CompiledProject) -> dict[str, Any]:
-    """Read the catalog of what the models read, and prove over that snapshot."""
+    """Read the catalog of what the models read and of their targets, and prove over that snapshot."""
     author = compiled.author
     roots = TwoRoots(compiled.own, root_only_settings(compiled.settings), compiled.failures)
     profiles = PlatformProfiles({lab_policies.PROFILE: "v2"})
     first = prove_project(
         compiled.platform, inputs=ProofInputs(profiles=profiles), project=author.root, roots=roots
     )
-    reads = {
-        SqlRelation(*name.split("."))
-        for flow in first.workflows
-        for model in flow.models
-        for name in model.reads
-    }
     limits = platform.read_limits
     budget = ClosureBudget(limits.max_depth, limits.max_nodes, limits.max_edges, limits.max_definition_bytes)
-    seen = build_deployment_ports(settings.runtime()).catalog.snapshot(tuple(sorted(reads)), budget)
+    named = catalog_roots(compiled.platform, first)
+    seen = build_deployment_ports(settings.runtime()).catalog.snapshot(named, budget)
     inputs = ProofInputs(
         snapshot=load_snapshot(snapshot_document(seen)),
         budget=ReadBudget(limits.max_depth, limits.max_nodes, limits.max_edges, limits.max_definition_bytes),

@@ -4,7 +4,7 @@ select order_id, ordered_at,
     datediff_big(microsecond, created_at, ordered_at) as lag_us,
     eomonth(ordered_at) as month_end,
     datefromparts(year(ordered_at), month(ordered_at), 1) as month_start,
-    datepart(iso_week, ordered_at) as week, datepart(weekday, ordered_at) as weekday_number,
+    datepart(iso_week, ordered_at) as week, datepart(dayofyear, ordered_at) as day_number,
     datetrunc(hour, ordered_at) as hour_at, date_bucket(week, 1, ordered_at) as bucket
 from sales.orders
 --# time_zones reads ops.trips

@@ -47,3 +47,5 @@ dbcc checkident ('sales.orders')
 --# batch_separator refused SQL_SEVERAL_STATEMENTS
 select order_id, ordered_at from sales.orders
 go
+--# all_columns_except_some refused SQL_CONSTRUCT
+select * except (note) from sales.orders

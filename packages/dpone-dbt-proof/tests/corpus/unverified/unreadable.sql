@@ -66,8 +66,6 @@ select order_id from sales.orders where x = = 1
 select note->>'$.a' as a from sales.orders
 --# from_before_select unverified SQL_SYNTAX 1:1
 from sales.orders select order_id
---# all_columns_except_some unverified SQL_SYNTAX 1:18
-select * except (note) from sales.orders
 --# union_distinct unverified SQL_SYNTAX 1:41
 select order_id from sales.orders union distinct select order_id from sales.returns
 --# offset_without_order unverified SQL_SYNTAX 1:42

@@ -58,9 +58,7 @@ def workflow_proof_bundle(compiled: Mapping[str, Any], release: WorkflowRelease)
     closure = MutationClosure.from_plain(workflow["mutation_closure"])
     lifecycle = SqlServerLifecyclePolicy.from_plain(workflow["sqlserver_lifecycle_policy"])
     models = sorted(workflow["models"], key=lambda model: str(model["unique_id"]))
-    topology = compile_topology(
-        release.profile, {model["unique_id"]: [] for model in models}, release.asset_uris, {}
-    )
+    topology = compile_topology(release.profile, workflow["dependencies"], release.asset_uris, {})
     return ProofBundle.build(
         workflow_name=name,
         package_artifacts_sha256=lifecycle.package_artifacts_digest,
@@ -84,7 +82,7 @@ def _require_parts(name: str, workflow: Mapping[str, Any]) -> None:
         for part in ("model_definition_proof", "read_dependency_proof", "event_time_column"):
             if part not in model:
                 raise DponeError("DPONE_PROOF_INCOMPLETE", f"{model['unique_id']} has no {part}")
-    for part in ("mutation_closure", "sqlserver_lifecycle_policy"):
+    for part in ("mutation_closure", "sqlserver_lifecycle_policy", "dependencies"):
         if part not in workflow:
             raise DponeError("DPONE_PROOF_INCOMPLETE", f"{name} has no {part}")
 

@@ -54,13 +54,13 @@ def compile_command(
     report: FormatOption = ReportFormat.TEXT,
 ) -> None:
     """Compile without a connection and prove: definition, closures, lifecycle and read dependencies."""
-    inputs = read_inputs(catalog, certified_tuple, platform_policy)
+    inputs = read_inputs(catalog, certified_tuple, platform_policy, report)
     if out is not None and out.exists():
-        refuse_usage(f"{out} exists; a bundle is never overwritten")
+        refuse_usage(f"{out} exists; a bundle is never overwritten", report)
     author = _author(project, report)
-    where = _where(author, profiles_dir, database, schema)
+    where = _where(author, profiles_dir, database, schema, report)
     compiled = _compiled(author, where, inputs, scope_of_proof, timeout, report)
-    verdicts = proof_reports.Verdicts(compiled.proof, author.name, compiled.bad_models)
+    verdicts = proof_reports.Verdicts(compiled.proof, author.name, compiled.bad_models, author.root)
     if out is not None:
         with out.open("xb") as file:
             file.write(compiled.bundle)
@@ -84,11 +84,20 @@ def _author(project: Path, report: ReportFormat) -> AuthorProject:
 
 
 def _where(
-    author: AuthorProject, profiles_dir: Path | None, database: str | None, schema: str | None
+    author: AuthorProject,
+    profiles_dir: Path | None,
+    database: str | None,
+    schema: str | None,
+    report: ReportFormat,
 ) -> ModelDatabase:
-    found = database_of(author, profiles_dir)
+    try:
+        found = database_of(author, profiles_dir)
+    except DponeError as error:
+        fail(error, report.value)
     if found is None and (database is None or schema is None):
-        refuse_usage("the project has no profiles.yml with database and schema: give --database and --schema")
+        refuse_usage(
+            "the project has no profiles.yml with database and schema: give --database and --schema", report
+        )
     return ModelDatabase(
         database or (found.database if found else ""), schema or (found.schema if found else "")
     )

@@ -52,8 +52,8 @@ def check(
     report: FormatOption = ReportFormat.TEXT,
 ) -> None:
     """Tell for every published model whether it can be published, and if not, why and what to change."""
-    inputs = read_inputs(catalog, certified_tuple, platform_policy)
-    read = _manifest(project, manifest)
+    inputs = read_inputs(catalog, certified_tuple, platform_policy, report)
+    read = _manifest(project, manifest, report)
     proof = prove_project(
         read,
         inputs=inputs,
@@ -61,8 +61,8 @@ def check(
         project=project,
         root_only=root_only_settings(project_settings(project)),
     )
-    lost = _lost(diff, read, proof, inputs, scope_of_proof)
-    verdicts = proof_reports.Verdicts(proof, read.project_name)
+    lost = _lost(diff, read, proof, inputs, scope_of_proof, report)
+    verdicts = proof_reports.Verdicts(proof, read.project_name, project=project)
     match report:
         case ReportFormat.TEXT:
             typer.echo(proof_reports.as_text(verdicts, lost))
@@ -89,9 +89,9 @@ def explain(
 ) -> None:
     """Show scope, key, types, dependencies, lifecycle, assurances, stages and proof of one model."""
     if report not in (ReportFormat.TEXT, ReportFormat.JSON):
-        refuse_usage(f"explain has no format {report.value}")
-    inputs = read_inputs(catalog, certified_tuple, platform_policy)
-    read = _manifest(project, manifest)
+        refuse_usage(f"explain has no format {report.value}: text and json", report)
+    inputs = read_inputs(catalog, certified_tuple, platform_policy, report)
+    read = _manifest(project, manifest, report)
     proof = prove_project(
         read,
         inputs=inputs,
@@ -112,20 +112,34 @@ def explain(
                 as_json = report is ReportFormat.JSON
                 typer.echo(explanation.as_json(plain) if as_json else explanation.as_text(plain, judged))
                 raise typer.Exit(exit_class(judged.status))
-    refuse_usage(f"{model} is not a published model of {read.project_name}")
+    known = [read.nodes[judged.unique_id].name for judged in proof.models]
+    known += [v1.unique_id.rpartition(".")[2] for v1 in proof.v1]
+    published = f"published are {', '.join(sorted(known))}" if known else "no model is published"
+    refuse_usage(f"{model} is not a published model of the project: {published}", report)
 
 
-def _manifest(project: Path, named: Path | None) -> Manifest:
+def _manifest(project: Path, named: Path | None, report: ReportFormat) -> Manifest:
+    if named is None and not project.is_dir():
+        refuse_usage(f"{project} is no directory", report)
+    if named is None and not (project / "dbt_project.yml").exists() and not (project / "target").exists():
+        refuse_usage(f"{project} is no dbt project: it has no dbt_project.yml", report)
     try:
         return load_manifest(named or project / "target" / "manifest.json")
     except ManifestError as error:
-        refuse_usage(str(error))
+        refuse_usage(str(error), report)
 
 
 def _lost(
-    base: Path | None, read: Manifest, proof: ProjectProof, inputs: ProofInputs, scope: ProofScope
+    base: Path | None,
+    read: Manifest,
+    proof: ProjectProof,
+    inputs: ProofInputs,
+    scope: ProofScope,
+    report: ReportFormat,
 ) -> tuple[LostProof, ...] | None:
     if base is None:
         return None
-    before = _manifest(Path(), base / "manifest.json" if base.is_dir() else base)
+    if not base.exists():
+        refuse_usage(f"--diff {base}: there is no such manifest or folder", report)
+    before = _manifest(Path(), base / "manifest.json" if base.is_dir() else base, report)
     return lost_proofs(before, prove_project(before, inputs=inputs, scope=scope), read, proof)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from graphlib import CycleError
 from typing import TYPE_CHECKING, Any, Final
 
 from dpone.application.stages import stages_of
 from dpone.cli.proof_reports import place
+from dpone_contracts.identity import commit_order
 from dpone_dbt_proof.mutation_closure import STRATEGY
 from dpone_dbt_proof.proof_bundle import reason_plain
 
@@ -50,6 +52,7 @@ def explain_v2(manifest: Manifest, workflow: WorkflowProof, model: ModelProof) -
             for column in contract.columns
         ],
         "reads": list(model.reads),
+        "depends_on": list(workflow.dependencies[model.unique_id]),
         "macros": list(model.macros.macro_ids),
         "selectors": list(workflow.closure.selection.selectors) if workflow.closure else [],
         "read_only": list(workflow.closure.selection.test_ids) if workflow.closure else [],
@@ -67,13 +70,21 @@ def explain_v2(manifest: Manifest, workflow: WorkflowProof, model: ModelProof) -
         "recovery": "nothing to recover: no run exists",
         "stages": [
             {"kind": stage.kind.value, "task_id": stage.task_id, "model": stage.model_unique_id}
-            for stage in stages_of(workflow.workflow.node_ids)
+            for stage in stages_of(_order(workflow))
             if stage.model_unique_id in (None, model.unique_id)
         ],
         "replay": REPLAY,
         "status": model.status.value,
         "reasons": [reason_plain(reason) for reason in model.reasons],
     }
+
+
+def _order(workflow: WorkflowProof) -> list[str]:
+    """Return the models as a topology commits them; a cycle is refused elsewhere and has no order."""
+    try:
+        return commit_order(workflow.dependencies)
+    except CycleError:
+        return sorted(workflow.dependencies)
 
 
 def explain_v1(model: V1Model) -> dict[str, Any]:
@@ -125,6 +136,7 @@ def _facts(explanation: dict[str, Any]) -> list[tuple[str, str]]:
         ("Key", ", ".join(explanation["effective_key"]) or "none"),
         ("Event time", str(explanation["event_time"])),
         ("Reads", ", ".join(explanation["reads"]) or "nothing"),
+        ("After", ", ".join(explanation["depends_on"]) or "no model of the workflow"),
         ("Macros", ", ".join(explanation["macros"]) or "none"),
         ("Selectors", ", ".join(explanation["selectors"])),
         ("Lifecycle", f"{lifecycle['materialization']}, {lifecycle['strategy']}: {lifecycle['branch']}"),

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Annotated, NoReturn, TypeAlias, TypeVar
 
 import typer
 
-from dpone_contracts.errors import ExitClass
+from dpone.cli.errors import fail
+from dpone_contracts.errors import DponeError, ExitClass
 from dpone_dbt_proof.catalog_snapshot import SnapshotError, load_snapshot
 from dpone_dbt_proof.lifecycle import TupleError, load_tuple
 from dpone_dbt_proof.platform_policy import PolicyError, load_policy
 from dpone_dbt_proof.project_proof import ProofInputs
 from dpone_dbt_proof.reasons import Status
 from dpone_dbt_proof.tsql_policy import TsqlPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_Read = TypeVar("_Read")
 
 
 class ReportFormat(StrEnum):
@@ -40,27 +46,35 @@ PolicyOption: TypeAlias = Annotated[
 FormatOption: TypeAlias = Annotated[ReportFormat, typer.Option("--format", help="What stdout gets.")]
 
 
-def read_inputs(catalog: Path | None, certified: Path | None, policy: Path | None) -> ProofInputs:
+def read_inputs(
+    catalog: Path | None, certified: Path | None, policy: Path | None, report: ReportFormat
+) -> ProofInputs:
     """Read the input files; a file that is not what it should be ends the command."""
+    snapshot = _read(catalog, load_snapshot, report)
+    platform = _read(policy, load_policy, report)
+    return ProofInputs(
+        snapshot=snapshot,
+        budget=platform.budget if platform else None,
+        certified=_read(certified, load_tuple, report),
+        profiles=platform.offered if platform else None,
+        policy=platform.tsql if platform else TsqlPolicy(),
+    )
+
+
+def _read(path: Path | None, load: Callable[[bytes], _Read], report: ReportFormat) -> _Read | None:
+    if path is None:
+        return None
     try:
-        platform = load_policy(policy.read_bytes()) if policy else None
-        return ProofInputs(
-            snapshot=load_snapshot(catalog.read_bytes()) if catalog else None,
-            budget=platform.budget if platform else None,
-            certified=load_tuple(certified.read_bytes()) if certified else None,
-            profiles=platform.offered if platform else None,
-            policy=platform.tsql if platform else TsqlPolicy(),
-        )
+        return load(path.read_bytes())
     except (SnapshotError, TupleError, PolicyError) as error:
-        refuse_usage(str(error))
+        refuse_usage(f"{path}: {error}", report)
     except OSError as error:
-        refuse_usage(f"{error.filename}: {error.strerror}")
+        refuse_usage(f"{path}: {error.strerror}", report)
 
 
-def refuse_usage(message: str) -> NoReturn:
+def refuse_usage(message: str, report: ReportFormat) -> NoReturn:
     """End the command with the usage class; nothing was done."""
-    typer.echo(f"DPONE_USAGE: {message}", err=True)
-    raise typer.Exit(ExitClass.USAGE)
+    fail(DponeError("DPONE_USAGE", message), report.value)
 
 
 def exit_class(status: Status) -> ExitClass:

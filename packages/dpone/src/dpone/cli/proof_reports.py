@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -25,8 +26,15 @@ _SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 class Verdicts:
     """What a command reports: every judged model, the ones that dbt could not parse among them."""
 
-    def __init__(self, proof: ProjectProof, project_name: str, bad_models: Sequence[BadModel] = ()) -> None:
+    def __init__(
+        self,
+        proof: ProjectProof,
+        project_name: str,
+        bad_models: Sequence[BadModel] = (),
+        project: Path | None = None,
+    ) -> None:
         self.proof = proof
+        self._project = project
         self._bad = {f"model.{project_name}.{bad.name}": bad for bad in bad_models}
 
     @property
@@ -45,6 +53,12 @@ class Verdicts:
         judged = [(model.unique_id, model.status, model.reads, model.reasons) for model in self.proof.models]
         judged += [(key, Status.UNVERIFIED, (), (_parse_reason(bad),)) for key, bad in self._bad.items()]
         return sorted(judged)
+
+    def file(self, path: str) -> str:
+        """Return a path of the project as CI names it: from where the command runs, where the project lies below."""
+        here = Path.cwd()
+        root = (self._project or here).resolve()
+        return (root.relative_to(here) / path).as_posix() if root.is_relative_to(here) else path
 
     @property
     def v1(self) -> tuple[V1Model, ...]:
@@ -121,14 +135,15 @@ def place(reason: Reason) -> str:
 def as_annotations(verdicts: Verdicts) -> str:
     """Return workflow commands that CI shows beside the changed line."""
     return "\n".join(
-        f"::{_level(reason)} {_properties(reason)}::{_escaped(f'{key}: {reason.message}. {reason.code.remedy}')}"
+        f"::{_level(reason)} {_properties(verdicts, reason)}::{_escaped(f'{key}: {reason.message}. {reason.code.remedy}')}"
         for key, _, _, reasons in verdicts.models()
         for reason in reasons
     )
 
 
-def _properties(reason: Reason) -> str:
-    named = {"file": reason.path, "line": reason.line, "col": reason.column, "title": str(reason.code)}
+def _properties(verdicts: Verdicts, reason: Reason) -> str:
+    file = None if reason.path is None else verdicts.file(reason.path)
+    named = {"file": file, "line": reason.line, "col": reason.column, "title": str(reason.code)}
     return ",".join(f"{name}={_in_property(value)}" for name, value in named.items() if value is not None)
 
 
@@ -155,7 +170,7 @@ def as_sarif(verdicts: Verdicts) -> str:
     }
     run = {
         "tool": {"driver": driver},
-        "results": list(_results(found, codes)),
+        "results": list(_results(verdicts, found, codes)),
         "columnKind": "unicodeCodePoints",
     }
     return json.dumps(
@@ -171,7 +186,9 @@ def _rule(code: Code) -> dict[str, Any]:
     }
 
 
-def _results(found: Iterable[tuple[str, Reason]], codes: list[Code]) -> Iterable[dict[str, Any]]:
+def _results(
+    verdicts: Verdicts, found: Iterable[tuple[str, Reason]], codes: list[Code]
+) -> Iterable[dict[str, Any]]:
     for key, reason in found:
         result: dict[str, Any] = {
             "ruleId": str(reason.code),
@@ -180,7 +197,7 @@ def _results(found: Iterable[tuple[str, Reason]], codes: list[Code]) -> Iterable
             "message": {"text": f"{key}: {reason.message}. {reason.code.remedy}"},
         }
         if reason.path is not None:
-            physical: dict[str, Any] = {"artifactLocation": {"uri": quote(reason.path)}}
+            physical: dict[str, Any] = {"artifactLocation": {"uri": quote(verdicts.file(reason.path))}}
             if reason.line is not None:
                 column = {} if reason.column is None else {"startColumn": reason.column}
                 physical["region"] = {"startLine": reason.line, **column}
