@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import socket
 import subprocess
@@ -13,10 +14,13 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
+from dpone_contracts.errors import DponeError, ExitClass
 from dpone_lab import odbc, profile
 from dpone_lab.cli import app
+from dpone_lab.sqlserver.cluster import Cluster
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -27,6 +31,12 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv(profile.STORE_VARIABLE, raising=False)
     monkeypatch.setenv(profile.CLICKHOUSE_VARIABLE, "http://elsewhere:8123/")
     return tmp_path / "lab"
+
+
+def processes_of(directory: Path) -> list[list[str]]:
+    """The command lines of running processes that name a directory."""
+    found = (process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"]))
+    return [command for command in found if any(str(directory) in argument for argument in command)]
 
 
 def marker_of(dsn: str) -> str:
@@ -102,6 +112,67 @@ def test_a_full_disk_is_one_clear_error(directory: Path, monkeypatch: pytest.Mon
     with pytest.raises(profile.LabError, match="no space left"):
         profile.up(directory)
     assert not directory.exists()
+
+
+@pytest.mark.engine
+def test_a_disk_that_fills_while_the_engines_start_is_one_clear_error_and_leaves_no_trace(
+    small_disk: Callable[[int], Path], directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = small_disk(16)
+    monkeypatch.setattr(profile, "_NEEDED_BYTES", 0)
+    with pytest.raises(profile.LabError) as caught:
+        profile.up(disk / directory.name)
+    assert (caught.value.code, caught.value.exit_class) == ("DPONE_LAB_NO_SPACE", ExitClass.REFUSED)
+    assert list(disk.iterdir()) == []
+    assert processes_of(disk) == []
+
+
+def test_an_engine_that_meets_a_full_disk_is_that_error_on_any_machine(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = tmp_path / "engine"
+    engine.write_text(f"#!{sys.executable}\nwith open('/dev/full', 'w') as file:\n    file.write('x')\n")
+    engine.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(engine))
+    with pytest.raises(profile.LabError) as caught:
+        profile.up(directory)
+    assert caught.value.code == "DPONE_LAB_NO_SPACE"
+    assert not directory.exists()
+
+
+@pytest.mark.parametrize(
+    ("fault", "full_bytes", "code"),
+    [
+        (OSError(errno.ENOSPC, "canary"), 0, "DPONE_LAB_NO_SPACE"),
+        (DponeError("DPONE_MSSQL_STATEMENT_FAILED", "canary"), 2**62, "DPONE_LAB_NO_SPACE"),
+        (RuntimeError("canary"), 2**62, "DPONE_LAB_NO_SPACE"),
+        (DponeError("DPONE_MSSQL_STATEMENT_FAILED", "canary"), 0, "DPONE_MSSQL_STATEMENT_FAILED"),
+        (RuntimeError("canary"), 0, None),
+    ],
+)
+def test_what_goes_wrong_on_a_full_disk_is_told_as_that_and_nothing_else_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception, full_bytes: int, code: str | None
+) -> None:
+    monkeypatch.setattr(profile, "_FULL_BYTES", full_bytes)
+    with (
+        pytest.raises(type(fault) if code is None else DponeError) as caught,
+        profile.a_full_disk_is_told(tmp_path),
+    ):
+        raise fault
+    assert getattr(caught.value, "code", None) == code
+    assert code != "DPONE_LAB_NO_SPACE" or "canary" not in str(caught.value)
+
+
+@pytest.mark.engine
+def test_a_killed_endpoint_leaves_no_socket_directory_after_down(directory: Path) -> None:
+    long = directory.parent / ("long" * 20)
+    lab = profile.up(long)
+    folder = Cluster(long / "mssql" / "data", profile.DATABASE).socket_folder
+    assert folder.is_dir()
+    psutil.Process(lab.processes[0].pid).kill()
+    profile.down(long)
+    assert not folder.exists()
+    assert not long.exists()
 
 
 def test_an_engine_that_cannot_start_leaves_no_trace(

@@ -118,6 +118,12 @@ class Cluster:
         self._lock_file.close()
         self._lock_file = None
 
+    def abandon(self) -> None:
+        """End what a killed endpoint left running over this directory, and remove the directory of its socket."""
+        self._end(signal.SIGQUIT)
+        if self.socket_folder != self._pgdata:
+            shutil.rmtree(self.socket_folder, ignore_errors=True)
+
     def crash(self) -> None:
         """Kill PostgreSQL as a power cut would: no checkpoint, every backend gone; the lock stays held."""
         self._end(signal.SIGQUIT)
@@ -251,10 +257,17 @@ class Cluster:
         pid = self._running_pid()
         if pid is None:
             return
-        process = psutil.Process(pid)
-        process.send_signal(how)
         if self._process is not None and self._process.pid == pid:
+            self._process.send_signal(how)
             self._process.wait(timeout=_START_SECONDS)
             self._process = None
-        else:
-            process.wait(timeout=_START_SECONDS)
+            return
+        # An orphan: where nobody reaps it, its end shows as a zombie.
+        deadline = time.monotonic() + _START_SECONDS
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process = psutil.Process(pid)
+            process.send_signal(how)
+            while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+                if time.monotonic() > deadline:
+                    raise RuntimeError("PostgreSQL did not end")
+                time.sleep(0.02)
