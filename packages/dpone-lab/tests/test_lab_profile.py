@@ -66,15 +66,42 @@ def test_up_starts_a_marked_database_and_down_leaves_nothing(directory: Path) ->
 @pytest.mark.engine
 def test_the_commands_print_dsns_and_end_the_lab(directory: Path) -> None:
     runner = CliRunner()
-    started = runner.invoke(app, ["up", "--directory", str(directory), "--format", "json"])
+    started = runner.invoke(app, ["up", "--directory", str(directory)])
     assert started.exit_code == 0, started.output
-    printed = json.loads(started.stdout)
-    assert marker_of(printed[profile.MSSQL_VARIABLE]) == printed["marker"]
+    # As a shell takes them: pasted, not read.
+    shell = subprocess.run(
+        ["/bin/sh", "-ec", started.stdout + f'printf %s "${profile.MSSQL_VARIABLE}"'],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert marker_of(shell.stdout) == profile.read_profile(directory).marker
     again = runner.invoke(app, ["up", "--directory", str(directory)])
     assert (again.exit_code, "already holds a lab" in again.output) == (1, True)
     ended = runner.invoke(app, ["down", "--directory", str(directory)])
     assert (ended.exit_code, "SQL Server endpoint" in ended.output) == (0, True)
     assert not directory.exists()
+
+
+@pytest.mark.engine
+def test_a_server_that_refuses_the_password_is_one_clear_error_without_it_and_leaves_no_trace(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with profile.running_lab(directory) as lab:
+        dsn = lab.mssql_dsn.replace("PWD={", "PWD={canary-")
+        monkeypatch.setenv(profile.MSSQL_VARIABLE, dsn)
+        result = CliRunner().invoke(app, ["up", "--directory", str(tmp_path / "other")])
+    assert (result.exit_code, "DPONE_LAB_CANNOT_CONNECT" in result.output) == (1, True)
+    assert "canary" not in result.output
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.engine
+def test_the_commands_print_json_for_programs(directory: Path) -> None:
+    started = CliRunner().invoke(app, ["up", "--directory", str(directory), "--format", "json"])
+    try:
+        printed = json.loads(started.stdout)
+        assert marker_of(printed[profile.MSSQL_VARIABLE]) == printed["marker"]
+    finally:
+        profile.down(directory)
 
 
 @pytest.mark.engine

@@ -182,6 +182,7 @@ class Cluster:
             check=False,
             capture_output=True,
             text=True,
+            preexec_fn=_end_with_parent,  # noqa: PLW1509 - one system call; threads hold nothing it needs
         )
         if done.returncode:
             raise RuntimeError(f"{program} failed: {done.stderr.strip()[-500:]}")
@@ -234,13 +235,14 @@ class Cluster:
                 return
 
     def _running_pid(self) -> int | None:
-        """Return the postmaster that a killed endpoint left running here, if any."""
+        """Return the postmaster, or the backend of initdb, that a killed endpoint left running here, if any."""
         try:
             first, second = (self._pgdata / "postmaster.pid").read_text().splitlines()[:2]
         except (FileNotFoundError, ValueError):
             return None
         with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-            process = psutil.Process(int(first))
+            # A single backend, as initdb runs them, writes its number with a minus.
+            process = psutil.Process(abs(int(first)))
             if second == str(self._pgdata) and process.name() == "postgres":
                 return process.pid
         return None
