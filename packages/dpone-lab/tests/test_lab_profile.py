@@ -7,7 +7,9 @@ import json
 import socket
 import subprocess
 import sys
+import tempfile
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -20,17 +22,22 @@ from dpone_lab.cli import app
 from dpone_lab.sqlserver.cluster import Cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture
-def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A place for a lab whose ClickHouse is somebody else's: only the SQL endpoint is started."""
+def directory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A place for a lab whose ClickHouse is somebody else's: only the SQL endpoint is started.
+
+    It is not below pytest's own folders: each run of pytest closes them for every other account, and the database's
+    account could not pass any more.
+    """
     monkeypatch.delenv(profile.MSSQL_VARIABLE, raising=False)
     monkeypatch.delenv(profile.STORE_VARIABLE, raising=False)
     monkeypatch.setenv(profile.CLICKHOUSE_VARIABLE, "http://elsewhere:8123/")
-    return tmp_path / "lab"
+    with tempfile.TemporaryDirectory(prefix="dpone-lab-test-") as parent:
+        Path(parent).chmod(0o711)
+        yield Path(parent) / "lab"
 
 
 def processes_of(directory: Path) -> list[list[str]]:
@@ -105,8 +112,8 @@ def test_the_commands_print_json_for_programs(directory: Path) -> None:
 
 
 @pytest.mark.engine
-def test_two_labs_have_other_ports_passwords_and_markers(directory: Path, tmp_path: Path) -> None:
-    with profile.running_lab(directory) as one, profile.running_lab(tmp_path / "second") as other:
+def test_two_labs_have_other_ports_passwords_and_markers(directory: Path) -> None:
+    with profile.running_lab(directory) as one, profile.running_lab(directory.parent / "second") as other:
         assert one.mssql_dsn != other.mssql_dsn
         assert marker_of(one.mssql_dsn) != marker_of(other.mssql_dsn)
 

@@ -182,7 +182,7 @@ class Cluster:
             check=False,
             capture_output=True,
             text=True,
-            preexec_fn=_end_with_parent,  # noqa: PLW1509 - one system call; threads hold nothing it needs
+            preexec_fn=_end_with_parent,
         )
         if done.returncode:
             raise RuntimeError(f"{program} failed: {done.stderr.strip()[-500:]}")
