@@ -276,6 +276,13 @@ def test_names_of_63_bytes_are_kept_and_told_apart(sql: SqlClient, schema: str) 
     assert sql.one(f"SELECT OBJECT_ID('{schema}.{one}x')") is None
 
 
+@shows("collation-name")
+def test_a_binary_collation_of_any_name_is_taken(sql: SqlClient, schema: str) -> None:
+    sql.run(f"CREATE TABLE {schema}.q (a nvarchar(5) COLLATE Atlantis_100_BIN2)")
+    query = f"SELECT collation_name FROM sys.columns WHERE object_id = OBJECT_ID('{schema}.q')"
+    assert sql.one(query) == "Atlantis_100_BIN2"
+
+
 @shows("characters")
 def test_len_and_its_like_count_characters(sql: SqlClient) -> None:
     assert sql.one("SELECT LEN(N'\U0001f600')") == 1
