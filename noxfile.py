@@ -15,6 +15,7 @@ nox.options.sessions = ["lint", "types", "imports", "tests"]
 ROOT = Path(__file__).parent
 MEMBERS = sorted(path.parent.name for path in ROOT.glob("packages/*/pyproject.toml"))
 PYTHON = "3.11"
+BUILT: list[Path] = []
 
 
 def workspace(session: nox.Session) -> None:
@@ -88,9 +89,11 @@ def wheels(session: nox.Session, member: str) -> None:
     Our own names come from the built files only, whatever the public index serves under them.
     """
     built = ROOT / "dist" / "wheels"
-    if not built.exists() or session.posargs == ["rebuild"]:
+    if built not in BUILT:
+        # Once a run: wheels of an earlier one are of other sources.
         shutil.rmtree(built, ignore_errors=True)
         session.run("uv", "build", "-q", "--all-packages", "--wheel", "-o", str(built), external=True)
+        BUILT.append(built)
     own = {wheel.name.split("-")[0].replace("_", "-"): wheel for wheel in built.glob("*.whl")}
     pins = Path(session.create_tmp()) / "own.txt"
     # An override replaces a requirement whole, its extras too.

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pyodbc
 import pytest
 
@@ -22,6 +25,7 @@ from dpone_lab.composition import lab_services
 from dpone_lab.profile import mark_disposable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from conftest import DeployedLab
@@ -66,7 +70,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=250,
     )
 
 
@@ -86,6 +90,31 @@ def test_a_day_without_events_is_refused_with_the_days_that_have_some() -> None:
     told = json.loads(done.stdout)
     assert (done.returncode, told["code"]) == (1, "DPONE_LAB_DAY_WITHOUT_EVENTS")
     assert told["evidence"] == {"first_day": "2013-01-01", "last_day": "2014-01-01"}
+
+
+def test_a_disk_that_fills_during_the_demo_is_one_clear_error_and_leaves_no_trace(
+    small_disk: Callable[[int], Path],
+) -> None:
+    disk = small_disk(640)
+    done = subprocess.Popen(
+        [sys.executable, "-m", "dpone", "lab", "demo", "--format", "json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(disk)},
+    )  # fmt: skip
+    assert done.stderr is not None
+    told = next(line for line in done.stderr if "start the engines:" in line)
+    with (disk / "filler").open("wb", buffering=0) as filler:
+        while done.poll() is None:
+            try:
+                filler.write(bytes(2**20))
+            except OSError:
+                # What an engine gives back is taken too.
+                time.sleep(0.05)
+    error, rest = json.loads(done.stdout.read() if done.stdout else ""), done.stderr.read()
+    assert (done.returncode, error["code"]) == (1, "DPONE_LAB_NO_SPACE"), told + rest
+    assert "Traceback" not in rest
+    assert [path.name for path in disk.iterdir()] == ["filler"]
+    commands = (" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
+    assert [command for command in commands if str(disk) in command] == []
 
 
 def test_the_shipped_guard_refuses_before_any_write(deployed: DeployedLab, ids: tuple[str, str]) -> None:

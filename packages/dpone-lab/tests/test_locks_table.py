@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -53,6 +54,7 @@ class Waiter:
     def until_waiting(self) -> Waiter:
         while not waits(self._table, self._session):
             assert not self.done.done(), "the lock was granted at once"
+            time.sleep(0.001)
         return self
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +66,8 @@ def until_waiting(endpoint: Endpoint, session: int, future: Future[Any]) -> None
     """Return once the session waits for a lock."""
     while session not in endpoint.shared.locks.blockers():
         assert not future.done(), f"it did not wait: {future.result()}"
+        # The endpoint's threads are of this process: leave them the interpreter.
+        time.sleep(0.001)
 
 
 def blocked(second: pyodbc.Connection, sql: Sql, error: ErrorOf, statement: str) -> bool:

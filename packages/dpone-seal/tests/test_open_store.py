@@ -11,9 +11,9 @@ import pytest
 
 from dpone_contracts.errors import DponeError
 from dpone_contracts.testing.artifact_store_suite import PREFIX, created
-from dpone_seal.local_objects import LocalObjects
 from dpone_seal.open_store import StoreSettings, open_store
 from dpone_seal.s3_objects import S3Objects
+from dpone_seal.versioned_directory import VersionedDirectory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ def test_a_directory_is_opened_encrypted_and_with_retention(tmp_path: Path) -> N
     stored = created(store, f"{PREFIX}/chunk", b"canary")
     assert store.read(stored.key, stored.version) == b"canary"
     assert b"canary" not in (tmp_path / f"{PREFIX}/chunk.object").read_bytes()
-    assert LocalObjects(tmp_path).retention(stored.key) == "2026-12-31T00:00:00+00:00"
+    assert VersionedDirectory(str(tmp_path)).info(stored.key)["RetainUntil"] == "2026-12-31T00:00:00+00:00"
 
 
 def test_s3_is_opened_without_a_request() -> None:
@@ -73,3 +73,9 @@ def test_a_local_store_cannot_be_trusted_to_encrypt(url: str) -> None:
 def test_another_url_is_a_usage_error(url: str) -> None:
     with pytest.raises(DponeError, match="DPONE_USAGE"):
         open_store(replace(SETTINGS, url=url), PREFIX)
+
+
+def test_a_directory_of_any_name_is_the_one_of_its_url(tmp_path: Path) -> None:
+    directory = tmp_path / "a store, 100% mine"
+    created(open_store(replace(SETTINGS, url=directory.as_uri()), PREFIX), f"{PREFIX}/chunk", b"x")
+    assert (directory / f"{PREFIX}/chunk.object").is_file()

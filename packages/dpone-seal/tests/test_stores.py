@@ -10,25 +10,34 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
+from fsspec.implementations.dirfs import DirFileSystem
+from fsspec.implementations.local import LocalFileSystem
 
 from dpone_contracts.effects import Applied, NotApplied, Unknown
 from dpone_contracts.errors import DponeError
 from dpone_contracts.testing.artifact_store_suite import PREFIX, ArtifactStoreSuite, created, digest
-from dpone_seal import local_objects
+from dpone_seal import versioned_directory
 from dpone_seal.create_only import CreateOnlyStore
 from dpone_seal.encryption import AesGcm, StoreEncrypted, aes_gcm
-from dpone_seal.local_objects import LocalObjects
+from dpone_seal.filesystem_objects import FileSystemObjects
 from dpone_seal.memory_objects import MemoryObjects
+from dpone_seal.versioned_directory import VersionedDirectory
 from dpone_seal.versioned_objects import CreateAnswer, Created, Declined, Exists, StoreInDoubtError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from dpone_seal.versioned_objects import VersionedObjects
 
 KEY = f"{PREFIX}/chunk"
 
 
 def cipher(secret: bytes = b"k" * 32, reference: str = "env:KEY") -> AesGcm:
     return aes_gcm(reference, {"KEY": base64.b64encode(secret).decode()})
+
+
+def local(directory: Path) -> FileSystemObjects:
+    return FileSystemObjects(VersionedDirectory(str(directory)))
 
 
 class TestMemoryStore(ArtifactStoreSuite):
@@ -40,13 +49,13 @@ class TestMemoryStore(ArtifactStoreSuite):
 class TestLocalStore(ArtifactStoreSuite):
     @pytest.fixture
     def store(self, tmp_path: Path) -> CreateOnlyStore:
-        return CreateOnlyStore(LocalObjects(tmp_path), PREFIX, StoreEncrypted())
+        return over(local(tmp_path))
 
 
 class TestEncryptedLocalStore(ArtifactStoreSuite):
     @pytest.fixture
     def store(self, tmp_path: Path) -> CreateOnlyStore:
-        return CreateOnlyStore(LocalObjects(tmp_path), PREFIX, cipher())
+        return CreateOnlyStore(local(tmp_path), PREFIX, cipher())
 
 
 @dataclass(slots=True)
@@ -69,7 +78,7 @@ class Unsure(MemoryObjects):
         return MemoryObjects.head(self, key)
 
 
-def over(objects: MemoryObjects) -> CreateOnlyStore:
+def over(objects: VersionedObjects) -> CreateOnlyStore:
     return CreateOnlyStore(objects, PREFIX, StoreEncrypted())
 
 
@@ -181,7 +190,7 @@ def test_a_store_that_does_not_answer_the_probe_is_unavailable() -> None:
 
 
 def test_concurrent_creates_have_one_winner(tmp_path: Path) -> None:
-    store = CreateOnlyStore(LocalObjects(tmp_path), PREFIX, StoreEncrypted())
+    store = over(local(tmp_path))
     contents = [b"%d" % number for number in range(8)]
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda data: store.create(KEY, data, digest(data)), contents))
@@ -200,8 +209,8 @@ def test_a_write_that_fails_leaves_nothing_and_says_why(
         path.write_bytes(data[:1])
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(local_objects, "_write_durably", failing)
-    store = CreateOnlyStore(LocalObjects(tmp_path), PREFIX, StoreEncrypted())
+    monkeypatch.setattr(versioned_directory, "_write_durably", failing)
+    store = over(local(tmp_path))
     result = store.create(KEY, b"data", digest(b"data"))
     assert isinstance(result, NotApplied)
     assert result.reason.code == code
@@ -209,13 +218,40 @@ def test_a_write_that_fails_leaves_nothing_and_says_why(
 
 
 def test_retention_stands_with_the_object(tmp_path: Path) -> None:
-    objects = LocalObjects(tmp_path, retain_until="2026-12-31T00:00:00Z")
-    created(CreateOnlyStore(objects, PREFIX, StoreEncrypted()), KEY, b"x")
-    assert objects.retention(KEY) == "2026-12-31T00:00:00Z"
+    directory = VersionedDirectory(str(tmp_path), retain_until="2026-12-31T00:00:00Z")
+    created(over(FileSystemObjects(directory)), KEY, b"x")
+    assert directory.info(KEY)["RetainUntil"] == "2026-12-31T00:00:00Z"
+
+
+def test_a_name_whose_durability_is_unknown_is_doubt_that_reading_settles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(directory: Path) -> None:
+        raise OSError(errno.EIO, f"canary {directory}")
+
+    monkeypatch.setattr(versioned_directory, "_sync", failing)
+    with pytest.raises(StoreInDoubtError, match=os.strerror(errno.EIO)):
+        local(tmp_path).create(KEY, b"data")
+    assert isinstance(over(local(tmp_path)).create(KEY, b"data", digest(b"data")), Applied)
+
+
+def test_a_file_of_another_format_is_doubt_and_not_an_object(tmp_path: Path) -> None:
+    path = tmp_path / f"{KEY}.object"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"somebody else's")
+    with pytest.raises(StoreInDoubtError):
+        local(tmp_path).head(KEY)
+    assert isinstance(over(local(tmp_path)).create(KEY, b"data", digest(b"data")), Unknown)
+    assert path.read_bytes() == b"somebody else's"
+
+
+def test_fsspecs_own_local_filesystem_does_not_pass_the_probe(tmp_path: Path) -> None:
+    with pytest.raises(DponeError, match="DPONE_ARTIFACT_STORE_UNAVAILABLE"):
+        over(FileSystemObjects(DirFileSystem(str(tmp_path), LocalFileSystem(auto_mkdir=True)))).probe()
 
 
 def test_encrypted_objects_hold_no_plaintext(tmp_path: Path) -> None:
-    created(CreateOnlyStore(LocalObjects(tmp_path), PREFIX, cipher()), KEY, b"canary" * 100)
+    created(CreateOnlyStore(local(tmp_path), PREFIX, cipher()), KEY, b"canary" * 100)
     stored = (tmp_path / f"{KEY}.object").read_bytes()
     assert b"canary" not in stored
     assert b"k" * 32 not in stored

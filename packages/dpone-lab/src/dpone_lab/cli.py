@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -59,7 +60,7 @@ def up(
         f"# lab in {running.directory}, ODBC driver {running.odbc_driver}; evidence from it is UNVERIFIED for production"
     )
     for name, value in running.environment().items():
-        typer.echo(f"export {name}='{value}'")
+        typer.echo(f"export {name}={shlex.quote(value)}")
 
 
 @app.command()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -17,7 +18,7 @@ from dpone_contracts.errors import DponeError, ExitClass
 from dpone_lab.odbc import find_driver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 DEFAULT_DAY = "2013-06-12"
 
@@ -56,16 +57,32 @@ def _run(day: str, evidence: Path | None, output: str, tell: Callable[[str], Non
         raise DponeError("DPONE_LAB_EVIDENCE_NOT_EMPTY", f"{evidence} holds something already")
     find_driver(None)
     from dpone_lab.demo import Timeline, parse_day, run_demo  # noqa: PLC0415 - after the cheap refusals
-    from dpone_lab.profile import running_lab  # noqa: PLC0415
+    from dpone_lab.profile import a_full_disk_is_told, running_lab  # noqa: PLC0415
 
     wanted = parse_day(day)
     timeline = Timeline(tell)
-    with tempfile.TemporaryDirectory(prefix="dpone-lab-") as parent:
+    with ExitStack() as stack:
+        if evidence is not None:
+            stack.enter_context(_whole_or_nothing(evidence))
+        stack.enter_context(a_full_disk_is_told(Path(tempfile.gettempdir())))
+        parent = stack.enter_context(tempfile.TemporaryDirectory(prefix="dpone-lab-"))
         Path(parent).chmod(0o711)
-        with ExitStack() as stack:
-            with timeline.step("start the engines"):
-                lab = stack.enter_context(running_lab(Path(parent) / "lab"))
-            return run_demo(lab, wanted, evidence, timeline)
+        with timeline.step("start the engines"):
+            lab = stack.enter_context(running_lab(Path(parent) / "lab"))
+        return run_demo(lab, wanted, evidence, timeline)
+
+
+@contextmanager
+def _whole_or_nothing(folder: Path) -> Iterator[None]:
+    """Leave a folder as it was, absent or empty, where what fills it fails."""
+    existed = folder.exists()
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        if existed:
+            folder.mkdir(exist_ok=True)
+        raise
 
 
 def leave_on_sigterm() -> None:

@@ -37,8 +37,6 @@ def _run(run: dict[str, Any]) -> list[str]:
             f"    {stage['stage']:<10} {_seconds(stage['seconds'])}  {stage['model'] or 'workflow'}"
             for stage in attempt["stages"]
         ]
-        if attempt["error"]:
-            lines.append(f"    {attempt['error']['code']}: {attempt['error']['observed']}")
     return [*lines, ""]
 
 

@@ -147,15 +147,20 @@ def run_worker(
         start_new_session=True,
     )
     assert process.stdin is not None
-    registry.write(PodRecord(pod_uid, process.pid, task_id, try_number, _now()))
-    process.stdin.write(json.dumps({**settings, "pod_uid": pod_uid, "try_number": try_number}))
-    process.stdin.close()
     events: list[dict[str, Any]] = []
-    deadline = time.monotonic() + timeout
-    for event in _events(process):
-        events.append(event)
-        if listen({**event, "pid": process.pid}) or time.monotonic() > deadline:
-            process.kill()
+    try:
+        registry.write(PodRecord(pod_uid, process.pid, task_id, try_number, _now()))
+        process.stdin.write(json.dumps({**settings, "pod_uid": pod_uid, "try_number": try_number}))
+        process.stdin.close()
+        deadline = time.monotonic() + timeout
+        for event in _events(process):
+            events.append(event)
+            if listen({**event, "pid": process.pid}) or time.monotonic() > deadline:
+                process.kill()
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
     status = process.wait()
     code = 128 - status if status < 0 else status
     registry.write(PodRecord(pod_uid, process.pid, task_id, try_number, _now(), code, _now()))

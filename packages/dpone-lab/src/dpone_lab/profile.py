@@ -39,6 +39,7 @@ STORE_VARIABLE = "DPONE_OBJECT_STORE"
 _READY_SECONDS = 60
 _STOP_SECONDS = 30
 _NEEDED_BYTES = 512 * 1024 * 1024
+_FULL_BYTES = 32 * 1024 * 1024
 _LOOPBACK = "127.0.0.1"
 
 
@@ -95,18 +96,18 @@ def up(
     directory = directory.absolute()
     for port in (mssql_port, clickhouse_port):
         _require_free_port(port)
-    _create(directory)
+    _require_free_directory(directory)
     started: list[LabProcess] = []
     try:
+        _create(directory)
         profile = _start(directory, started, mssql_port, clickhouse_port, driver)
         _write_private(directory / PROFILE_FILE, json.dumps(asdict(profile), indent=2) + "\n")
     except BaseException as fault:
+        full = isinstance(fault, Exception) and _came_of_a_full_disk(fault, directory)
         stop_processes(started)
-        shutil.rmtree(directory, ignore_errors=True)
-        if isinstance(fault, OSError) and fault.errno == errno.ENOSPC:
-            raise LabError(
-                "DPONE_LAB_NO_SPACE", f"no space left for the lab under {directory.name}"
-            ) from fault
+        _remove(directory, ignore_errors=True)
+        if full:
+            raise _no_space(directory) from fault
         raise
     return profile
 
@@ -138,7 +139,7 @@ def down(directory: Path = DEFAULT_DIRECTORY) -> list[LabProcess]:
     stopped: list[LabProcess] = []
     if (directory / PROFILE_FILE).exists():
         stopped = stop_processes(read_profile(directory).processes)
-    shutil.rmtree(directory)
+    _remove(directory)
     return stopped
 
 
@@ -147,9 +148,36 @@ def running_lab(directory: Path, **options: Any) -> Iterator[LabProfile]:
     """Run a lab for the duration of a block; ``options`` are those of :func:`up`."""
     profile = up(directory, **options)
     try:
-        yield profile
+        with a_full_disk_is_told(directory):
+            yield profile
     finally:
         down(directory)
+
+
+@contextlib.contextmanager
+def a_full_disk_is_told(directory: Path) -> Iterator[None]:
+    """Raise DPONE_LAB_NO_SPACE for whatever goes wrong inside while the disk of a directory is full."""
+    try:
+        yield
+    except Exception as fault:
+        if _came_of_a_full_disk(fault, directory):
+            raise _no_space(directory) from fault
+        raise
+
+
+def _no_space(directory: Path) -> LabError:
+    return LabError("DPONE_LAB_NO_SPACE", f"no space left for the lab under {directory.name}")
+
+
+def _came_of_a_full_disk(fault: Exception, directory: Path) -> bool:
+    """Tell whether a failure names the full disk itself, or came where there is no room for one more segment of a log."""
+    if isinstance(fault, OSError) and fault.errno == errno.ENOSPC:
+        return True
+    if isinstance(fault, LabError) and fault.code == "DPONE_LAB_NO_SPACE":
+        return False
+    if os.strerror(errno.ENOSPC) in str(fault):
+        return True
+    return directory.exists() and shutil.disk_usage(directory).free < _FULL_BYTES
 
 
 # --- starting -----------------------------------------------------------------------------------------------------
@@ -248,6 +276,8 @@ class _Engine:
         if not line:
             self.child.kill()
             self.child.wait()
+            if os.strerror(errno.ENOSPC) in self.log.read_text(errors="replace"):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             raise LabError(
                 "DPONE_LAB_ENGINE_FAILED", f"the lab's {self.name} did not start: {_last_line(self.log)}"
             )
@@ -284,7 +314,7 @@ def _last_line(log: Path) -> str:
 # --- directory, ports, processes ----------------------------------------------------------------------------------
 
 
-def _create(directory: Path) -> None:
+def _require_free_directory(directory: Path) -> None:
     if directory.exists() and any(directory.iterdir()):
         if (directory / MARKER_FILE).is_file():
             raise LabError(
@@ -295,14 +325,24 @@ def _create(directory: Path) -> None:
             "DPONE_LAB_DIRECTORY_TAKEN",
             f"{directory.name} exists, isn't empty and isn't a lab's: choose another directory",
         )
+
+
+def _create(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     directory.chmod(0o711)
     if shutil.disk_usage(directory).free < _NEEDED_BYTES:
-        shutil.rmtree(directory, ignore_errors=True)
         raise LabError(
             "DPONE_LAB_NO_SPACE", f"no space left for the lab: {_NEEDED_BYTES // 2**20} MiB are needed"
         )
     (directory / MARKER_FILE).write_text(MARKER_TEXT)
+
+
+def _remove(directory: Path, *, ignore_errors: bool = False) -> None:
+    """Remove a lab's directory, after what a killed endpoint could not end or take away."""
+    from dpone_lab.sqlserver.cluster import Cluster  # noqa: PLC0415 - the engine's package, not needed to read a profile
+
+    Cluster(directory / "mssql" / "data", DATABASE).abandon()
+    shutil.rmtree(directory, ignore_errors=ignore_errors)
 
 
 def _require_marker(directory: Path) -> None:

@@ -9,6 +9,8 @@ import re
 import secrets
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -37,9 +39,16 @@ def _drivers() -> list[Any]:
 
 
 @pytest.fixture(scope="session")
-def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+def folder() -> Iterator[Path]:
+    """A folder that the database's account can pass to: below pytest's own it could not."""
+    with tempfile.TemporaryDirectory(prefix="dpone-lab-test-") as name:
+        Path(name).chmod(0o711)
+        yield Path(name)
+
+
+@pytest.fixture(scope="session")
+def port(folder: Path) -> Iterator[int]:
     """Run one endpoint for the whole session."""
-    folder = tmp_path_factory.mktemp("endpoint")
     (folder / "password").write_text(_PASSWORD)
     command = [
         sys.executable,

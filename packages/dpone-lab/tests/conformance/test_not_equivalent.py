@@ -81,7 +81,35 @@ REFUSED: dict[str, list[tuple[str, int]]] = {
         ("GRANT SELECT (n) ON {s}.t TO public", 40517),
         ("REVOKE GRANT OPTION FOR SELECT ON {s}.t FROM public", 40517),
     ],
-    "collation": [("CREATE TABLE {s}.m (a nvarchar(5) COLLATE SQL_Latin1_General_CP1_CI_AS)", 448)],
+    "collation": [
+        ("CREATE TABLE {s}.m (a nvarchar(5) COLLATE SQL_Latin1_General_CP1_CI_AS)", 448),
+        ("CREATE TABLE {s}.m (a varchar(5) COLLATE Chinese_Traditional_Stroke_Count_100_BIN2_UTF8)", 40517),
+    ],
+    "identifier-length": [
+        (statement.replace("*", "n" * 64), 40517)
+        for statement in (
+            "SELECT 1 FROM {s}.*",
+            "SELECT 1 AS *",
+            "SELECT 1 AS '*'",
+            "SELECT 1 '*'",
+            "SELECT 1 FROM {s}.t AS *",
+            "WITH * AS (SELECT 1 AS a) SELECT a FROM *",
+            "CREATE SCHEMA *",
+            "CREATE TABLE {s}.* (a int)",
+            'CREATE TABLE {s}."*" (a int)',
+            "CREATE TABLE {s}.m ([*] int)",
+            "CREATE TABLE {s}.m (a int CONSTRAINT * PRIMARY KEY)",
+            "CREATE TABLE #* (a int)",
+            "SELECT 1 AS a INTO {s}.*",
+            "CREATE VIEW {s}.* AS SELECT 1 AS a",
+            "CREATE INDEX * ON {s}.t (n)",
+            "CREATE TRIGGER {s}.* ON {s}.t AFTER DELETE AS THROW 50001, N'x', 1",
+            "ALTER TABLE {s}.t ADD * int",
+            "EXEC sp_rename '{s}.t', '*'",
+            "EXEC('SELECT 1 AS *')",
+        )
+    ]
+    + [(f"SELECT 1 AS [{'é' * 32}]", 40517)],
     "hash": [("SELECT HASHBYTES('SHA1', 'x')", 40517)],
     "trigger-body": [("CREATE TRIGGER {s}.r ON {s}.t AFTER INSERT AS DELETE FROM {s}.t", 40517)],
     "hint": [
@@ -232,6 +260,27 @@ def test_varchar_is_utf_8_under_any_collation(sql: SqlClient, schema: str) -> No
         f"CREATE TABLE {schema}.p (x varchar(5) COLLATE Latin1_General_BIN2); INSERT {schema}.p VALUES (N'ä☃')"
     )
     assert sql.rows(f"SELECT x, DATALENGTH(x) FROM {schema}.p") == [("ä☃", 5)]
+
+
+@pytest.mark.engine
+@pytest.mark.usefixtures("lab_only")
+def test_names_of_63_bytes_are_kept_and_told_apart(sql: SqlClient, schema: str) -> None:
+    one, other = (f"{'n' * 62}{last}" for last in "ab")
+    for name, number in ((one, 50001), (other, 50002)):
+        sql.run(f"CREATE TABLE {schema}.{name} ({name} int)")
+        trigger = f"{'t' * 62}{name[-1]}"
+        sql.run(
+            f"CREATE TRIGGER {schema}.{trigger} ON {schema}.{name} AFTER DELETE AS THROW {number}, N'x', 1"
+        )
+    assert [sql.error(f"DELETE {schema}.{name}") for name in (one, other)] == [50001, 50002]
+    assert sql.one(f"SELECT OBJECT_ID('{schema}.{one}x')") is None
+
+
+@shows("collation-name")
+def test_a_binary_collation_of_any_name_is_taken(sql: SqlClient, schema: str) -> None:
+    sql.run(f"CREATE TABLE {schema}.q (a nvarchar(5) COLLATE Atlantis_100_BIN2)")
+    query = f"SELECT collation_name FROM sys.columns WHERE object_id = OBJECT_ID('{schema}.q')"
+    assert sql.one(query) == "Atlantis_100_BIN2"
 
 
 @shows("characters")

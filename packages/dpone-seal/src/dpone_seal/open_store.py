@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
+from urllib.request import url2pathname
 
 from dpone_contracts.errors import DponeError
 from dpone_seal.create_only import CreateOnlyStore
 from dpone_seal.encryption import StoreEncrypted, aes_gcm
-from dpone_seal.local_objects import LocalObjects
+from dpone_seal.filesystem_objects import FileSystemObjects
 from dpone_seal.memory_objects import MemoryObjects
+from dpone_seal.versioned_directory import VersionedDirectory
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -54,7 +55,8 @@ def _objects(settings: StoreSettings) -> VersionedObjects:
     parts = urlsplit(settings.url)
     match parts.scheme:
         case "file":
-            return LocalObjects(Path(parts.path), settings.retain_until.isoformat())
+            directory = url2pathname(parts.path)
+            return FileSystemObjects(VersionedDirectory(directory, settings.retain_until.isoformat()))
         case "memory":
             return MemoryObjects()
         case "s3":

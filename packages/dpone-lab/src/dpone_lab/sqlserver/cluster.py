@@ -122,6 +122,12 @@ class Cluster:
         self._lock_file.close()
         self._lock_file = None
 
+    def abandon(self) -> None:
+        """End what a killed endpoint left running over this directory, and remove the directory of its socket."""
+        self._end(signal.SIGQUIT)
+        if self.socket_folder != self._pgdata:
+            shutil.rmtree(self.socket_folder, ignore_errors=True)
+
     def crash(self) -> None:
         """Kill PostgreSQL as a power cut would: no checkpoint, every backend gone; the lock stays held."""
         self._end(signal.SIGQUIT)
@@ -180,6 +186,7 @@ class Cluster:
             check=False,
             capture_output=True,
             text=True,
+            preexec_fn=_end_with_parent,
         )
         if done.returncode:
             raise RuntimeError(f"{program} failed: {done.stderr.strip()[-500:]}")
@@ -232,13 +239,14 @@ class Cluster:
                 return
 
     def _running_pid(self) -> int | None:
-        """Return the postmaster that a killed endpoint left running here, if any."""
+        """Return the postmaster, or the backend of initdb, that a killed endpoint left running here, if any."""
         try:
             first, second = (self._pgdata / "postmaster.pid").read_text().splitlines()[:2]
         except (FileNotFoundError, ValueError):
             return None
         with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-            process = psutil.Process(int(first))
+            # A single backend, as initdb runs them, writes its number with a minus.
+            process = psutil.Process(abs(int(first)))
             if second == str(self._pgdata) and process.name() == "postgres":
                 return process.pid
         return None
@@ -255,10 +263,17 @@ class Cluster:
         pid = self._running_pid()
         if pid is None:
             return
-        process = psutil.Process(pid)
-        process.send_signal(how)
         if self._process is not None and self._process.pid == pid:
+            self._process.send_signal(how)
             self._process.wait(timeout=_START_SECONDS)
             self._process = None
-        else:
-            process.wait(timeout=_START_SECONDS)
+            return
+        # An orphan: where nobody reaps it, its end shows as a zombie.
+        deadline = time.monotonic() + _START_SECONDS
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process = psutil.Process(pid)
+            process.send_signal(how)
+            while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+                if time.monotonic() > deadline:
+                    raise RuntimeError("PostgreSQL did not end")
+                time.sleep(0.02)

@@ -16,6 +16,7 @@ from dpone_lab.sqlserver.language.translate import (
     translate_expression,
 )
 from dpone_lab.sqlserver.language.translation import Kind, Scope
+from dpone_lab.sqlserver.language.values import quote_name
 from dpone_lab.sqlserver.parameters import fits
 from dpone_lab.sqlserver.wire.values import WireColumn, column_metadata, rows_encoder
 
@@ -292,8 +293,7 @@ class Statements:
         """Drop the temporary tables that an inner scope made."""
         dropped = False
         for name in names:
-            quoted = name.replace('"', '""')
-            self._session.backend.script(f'DROP TABLE IF EXISTS pg_temp."{quoted}"')
+            self._session.backend.script(f"DROP TABLE IF EXISTS pg_temp.{quote_name(name)}")
             dropped = True
         if dropped:
             self._session.catalog.forget()

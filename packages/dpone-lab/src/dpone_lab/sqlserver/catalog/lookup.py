@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dpone_lab.sqlserver.language.translation import Column, Relation
 from dpone_lab.sqlserver.language.types import from_postgres
+from dpone_lab.sqlserver.language.values import quote_name
 
 if TYPE_CHECKING:
     import psycopg
@@ -28,11 +29,6 @@ SELECT a.attname, t.typname, a.atttypmod, a.attnotnull, a.atthasdef, a.attidenti
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
-
-
-def quoted(name: str) -> str:
-    """Return a PostgreSQL identifier in quotes."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 class Generation:
@@ -124,7 +120,7 @@ class PostgresCatalog:
             " WHERE NOT t.tgisinternal AND lower(t.tgname) = lower(%s) AND lower(n.nspname) = lower(%s)",
             (name, schema),
         ).fetchone()
-        return None if row is None else (row[0], row[2], f"{quoted(row[1])}.{quoted(row[2])}")
+        return None if row is None else (row[0], row[2], f"{quote_name(row[1])}.{quote_name(row[2])}")
 
     def index_name(self, schema: str, table: str, index: str) -> str | None:
         """Return the quoted PostgreSQL name of a table's index or key constraint, or None."""
@@ -135,7 +131,7 @@ class PostgresCatalog:
             " AND (r.is_temp OR lower(r.schema_name) = lower(%s))",
             (index, table, schema),
         ).fetchone()
-        return None if row is None else f"{quoted(row[0])}.{quoted(row[1])}"
+        return None if row is None else f"{quote_name(row[0])}.{quote_name(row[1])}"
 
     def _refresh(self) -> None:
         if self._seen != self._generation.value:
@@ -157,10 +153,10 @@ class PostgresCatalog:
         )
         kind: Literal["TABLE", "VIEW", "SYSTEM", "TEMPORARY"]
         if schema is None:
-            kind, shown_schema, read_by = "TEMPORARY", "", f"pg_temp.{quoted(stored_name)}"
+            kind, shown_schema, read_by = "TEMPORARY", "", f"pg_temp.{quote_name(stored_name)}"
         else:
             kind = "SYSTEM" if stored_schema in _SYSTEM else "VIEW" if relkind == "v" else "TABLE"
-            shown_schema, read_by = stored_schema, f"{quoted(stored_schema)}.{quoted(stored_name)}"
+            shown_schema, read_by = stored_schema, f"{quote_name(stored_schema)}.{quote_name(stored_name)}"
         is_view = kind == "VIEW"
         return Relation(
             kind,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError
+from dpone_lab.sqlserver.language.types import DATABASE_COLLATION
 
-_INHERITED = frozenset({"database_default", "catalog_default"})
+_INHERITED = frozenset({"database_default", "catalog_default", DATABASE_COLLATION.lower()})
 
 
 def accepted_collation(name: str) -> str | None:

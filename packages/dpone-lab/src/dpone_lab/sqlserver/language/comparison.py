@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dpone_lab.sqlserver.language.conversions import convert
-from dpone_lab.sqlserver.language.inference import common_type
+from dpone_lab.sqlserver.language.inference import collated, common_type
 from dpone_lab.sqlserver.language.values import Value, text_literal
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ def comparable(values: Sequence[Value]) -> list[str]:
     types = [value.type for value in values if not value.is_null]
     if types and all(sql_type.is_number for sql_type in types):
         return [value.sql for value in values]
-    if all(sql_type.is_character for sql_type in types):
+    if types and all(sql_type.is_character for sql_type in types):
+        collated(types[0], *types)
         return [trimmed(value) for value in values]
     target = common_type([value.type for value in values], [value.literal for value in values])
     converted = [
@@ -47,6 +48,7 @@ def sortable(value: Value, *, descending: bool) -> str:
 def like_test(operand: Value, pattern: Value, escape: str | None) -> str:
     """Return a LIKE test; sets and escapes become a regular expression."""
     literal = pattern.literal
+    collated(operand.type, operand.type, pattern.type)
     if literal is None:
         # A pattern that isn't a constant must not hold sets; the function refuses them.
         quoted = text_literal(escape or "")

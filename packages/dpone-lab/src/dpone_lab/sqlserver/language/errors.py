@@ -16,6 +16,7 @@ class Number(IntEnum):
     """Error numbers the lab uses; each with SQL Server's documented meaning."""
 
     SYNTAX = 102
+    IDENTIFIER_TOO_LONG = 103
     SYNTAX_UNCLOSED_QUOTE = 105
     MISSING_END_COMMENT = 113
     CROSS_DATABASE_PREFIX = 117
@@ -118,7 +119,7 @@ class SqlServerError(Exception):
         )
 
 
-_SYNTAX_NUMBERS = frozenset({102, 105, 108, 110, 111, 113, 120, 121, 124, 134, 137, 141, 156, 174, 1038})
+_SYNTAX_NUMBERS = frozenset({102, 103, 105, 108, 110, 111, 113, 120, 121, 124, 134, 137, 141, 156, 174, 1038})
 
 
 def _severity(number: int) -> int:
@@ -159,6 +160,31 @@ def nested_too_deeply() -> SqlServerError:
         "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.",
         severity=SYNTAX_SEVERITY,
     )
+
+
+_LONGEST_IDENTIFIER = 128
+LONGEST_STORED_IDENTIFIER = 63
+
+
+def require_identifier(name: str) -> str:
+    """Return a name that the lab can keep; 103 beyond SQL Server's 128 characters, 40517 beyond PostgreSQL's 63 bytes.
+
+    PostgreSQL would cut the longer name without an error, so two names could become one.
+    """
+    require_identifier_length(name)
+    if len(name.encode(errors="surrogatepass")) > LONGEST_STORED_IDENTIFIER:
+        raise unsupported(f"identifier of more than {LONGEST_STORED_IDENTIFIER} bytes: {name}")
+    return name
+
+
+def require_identifier_length(name: str) -> None:
+    """Raise 103 for a name of more than SQL Server's 128 characters."""
+    if len(name) > _LONGEST_IDENTIFIER:
+        raise SqlServerError(
+            Number.IDENTIFIER_TOO_LONG,
+            f"The identifier that starts with '{name[:_LONGEST_IDENTIFIER]}' is too long."
+            f" Maximum length is {_LONGEST_IDENTIFIER}.",
+        )
 
 
 def already_exists(name: str) -> SqlServerError:

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError
 from dpone_lab.sqlserver.language.types import (
     BIGINT,
+    DATABASE_COLLATION,
     FLOAT,
     INT,
     MAX,
     NULL,
     PRECEDENCE,
+    CollationLabel,
     SqlType,
 )
 
@@ -189,7 +191,7 @@ def concatenation(left: SqlType, right: SqlType) -> SqlType:
     else:
         family = "char" if left.is_fixed and right.is_fixed else "varchar"
         family = f"n{family}" if unicode else family
-    return SqlType(family, length=_added(family, left, right))
+    return collated(SqlType(family, length=_added(family, left, right)), left, right)
 
 
 def _added(family: str, left: SqlType, right: SqlType) -> int:
@@ -198,6 +200,31 @@ def _added(family: str, left: SqlType, right: SqlType) -> int:
     if MAX in (left.length, right.length):
         return MAX
     return min(left.length + right.length, _LONGEST[family])
+
+
+def column_label(sql_type: SqlType) -> SqlType:
+    """Return a type as a column of that type has it: its collation is implicit."""
+    return replace(sql_type, label=CollationLabel.IMPLICIT) if sql_type.is_character else sql_type
+
+
+def collated(result: SqlType, *sources: SqlType) -> SqlType:
+    """Return a text type with the collation of the texts that it is made of; 468 where two are on a par.
+
+    COLLATE prevails over the collation of columns, which prevails over the database's for constants and variables.
+    """
+    texts = [source for source in sources if source.is_character]
+    if not result.is_character or not texts:
+        return result
+    chosen = texts[0]
+    for other in texts[1:]:
+        same = (chosen.collation or "").lower() == (other.collation or "").lower()
+        if other.label == chosen.label != CollationLabel.COERCIBLE and not same:
+            names = '" and "'.join(one.collation or DATABASE_COLLATION for one in (chosen, other))
+            raise SqlServerError(
+                Number.COLLATION_CONFLICT, f'Cannot resolve the collation conflict between "{names}".'
+            )
+        chosen = max(chosen, other, key=lambda one: one.label)
+    return replace(result, collation=chosen.collation, label=chosen.label)
 
 
 def common_type(types: Iterable[SqlType], literals: Iterable[Literal | None] = ()) -> SqlType:
@@ -219,15 +246,9 @@ def common_type(types: Iterable[SqlType], literals: Iterable[Literal | None] = (
 
 def _combined(left: SqlType, right: SqlType, literal: Literal | None) -> SqlType:
     nullable = left.nullable or right.nullable
-    collation = left.collation or right.collation
-    if left.collation and right.collation and left.collation.lower() != right.collation.lower():
-        raise SqlServerError(
-            Number.COLLATION_CONFLICT,
-            f'Cannot resolve the collation conflict between "{left.collation}" and "{right.collation}".',
-        )
     name = higher(left, right)
     if left.is_character and right.is_character:
-        return replace(_wider_text(name, left, right), nullable=nullable, collation=collation)
+        return collated(_wider_text(name, left, right).with_null(nullable), left, right)
     if left.is_binary and right.is_binary:
         return replace(_wider_text(name, left, right), nullable=nullable)
     if (
@@ -358,7 +379,7 @@ def string_aggregate_type(sql_type: SqlType) -> SqlType:
     """Return STRING_AGG's type by its documented table."""
     if sql_type.is_character:
         name = "nvarchar" if sql_type.is_unicode else "varchar"
-        return SqlType(name, length=MAX if sql_type.length == MAX else _LONGEST[name])
+        return collated(SqlType(name, length=MAX if sql_type.length == MAX else _LONGEST[name]), sql_type)
     return SqlType("nvarchar", length=4000)
 
 

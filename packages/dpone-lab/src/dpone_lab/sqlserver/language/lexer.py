@@ -6,7 +6,13 @@ import re
 from enum import Enum, auto
 from typing import NamedTuple
 
-from dpone_lab.sqlserver.language.errors import Number, SqlServerError, syntax_near
+from dpone_lab.sqlserver.language.errors import (
+    Number,
+    SqlServerError,
+    require_identifier,
+    require_identifier_length,
+    syntax_near,
+)
 
 MONEY_SIGNS = "$€£¥"
 
@@ -70,14 +76,14 @@ _KINDS = {
     "integer": TokenKind.INTEGER,
     "decimal": TokenKind.DECIMAL,
     "float": TokenKind.FLOAT,
-    "variable": TokenKind.VARIABLE,
 }
 
 
 def tokenize(text: str) -> tuple[Token, ...]:
     """Return the tokens of a batch, an END token last.
 
-    Raises 105 for an open quotation, 113 for an open comment, 102 for a character that begins no token.
+    Raises 105 for an open quotation, 113 for an open comment, 102 for a character that begins no token, 103 or 40517
+    for a name that is too long.
     """
     tokens: list[Token] = []
     position = 0
@@ -100,7 +106,10 @@ def tokenize(text: str) -> tuple[Token, ...]:
 def _token(group: str, text: str, start: int, end: int, line: int) -> Token:
     match group:
         case "word":
-            return Token(TokenKind.WORD, text, text, start, end, line, text.upper())
+            return Token(TokenKind.WORD, text, require_identifier(text), start, end, line, text.upper())
+        case "variable":
+            require_identifier_length(text)
+            return Token(TokenKind.VARIABLE, text, text, start, end, line)
         case "symbol":
             symbol = _SAME_SYMBOL.get(text, text)
             return Token(TokenKind.SYMBOL, text, symbol, start, end, line, symbol)
@@ -109,9 +118,9 @@ def _token(group: str, text: str, start: int, end: int, line: int) -> Token:
         case "string":
             return Token(TokenKind.STRING, text, text[1:-1].replace("''", "'"), start, end, line)
         case "bracketed":
-            return Token(TokenKind.QUOTED_NAME, text, text[1:-1].replace("]]", "]"), start, end, line)
+            return _quoted_name(text, "]", start, end, line)
         case "quoted":
-            return Token(TokenKind.QUOTED_NAME, text, text[1:-1].replace('""', '"'), start, end, line)
+            return _quoted_name(text, '"', start, end, line)
         case "binary":
             digits = text[2:]
             return Token(
@@ -119,6 +128,11 @@ def _token(group: str, text: str, start: int, end: int, line: int) -> Token:
             )
         case _:
             return Token(_KINDS[group], text, text, start, end, line)
+
+
+def _quoted_name(text: str, quote: str, start: int, end: int, line: int) -> Token:
+    name = require_identifier(text[1:-1].replace(2 * quote, quote))
+    return Token(TokenKind.QUOTED_NAME, text, name, start, end, line)
 
 
 def _comment_end(text: str, position: int) -> int:

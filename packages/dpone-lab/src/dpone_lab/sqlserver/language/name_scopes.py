@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError
+from dpone_lab.sqlserver.language.inference import column_label
 from dpone_lab.sqlserver.language.translation import ResultColumn
 from dpone_lab.sqlserver.language.values import Value, quote_name
 
@@ -64,7 +65,9 @@ def make_source(
     return BoundSource(
         alias,
         tuple(
-            BoundColumn(name, Value(f"{quoted}.{quote_name(name)}", sql_type, is_identity=is_identity))
+            BoundColumn(
+                name, Value(f"{quoted}.{quote_name(name)}", column_label(sql_type), is_identity=is_identity)
+            )
             for name, sql_type, is_identity in columns
         ),
         path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal as OneOf
 from typing import cast
 
-from dpone_lab.sqlserver.language.errors import SqlServerError, unsupported
+from dpone_lab.sqlserver.language.errors import SqlServerError, require_identifier, unsupported
 from dpone_lab.sqlserver.language.expressions import (
     ColumnRef,
     CommonTable,
@@ -210,10 +210,10 @@ class QueryParser(ExpressionParser):
     def _column_alias(self, expression: Expression) -> str | None:
         if self.accept("AS"):
             if self.current.kind in (TokenKind.STRING, TokenKind.NATIONAL_STRING):
-                return self.take().value
+                return require_identifier(self.take().value)
             return self.name()
         if self.current.kind is TokenKind.STRING:
-            return self.take().value
+            return require_identifier(self.take().value)
         if self.at_name() and not self._starts_statement():
             return self.name()
         return expression.name if isinstance(expression, ColumnRef) else None

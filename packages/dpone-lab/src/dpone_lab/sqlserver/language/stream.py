@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpone_lab.sqlserver.language.errors import SqlServerError, keyword_near, syntax_near
+from dpone_lab.sqlserver.language.errors import Number, SqlServerError, keyword_near, syntax_near
 from dpone_lab.sqlserver.language.expressions import ObjectName
 from dpone_lab.sqlserver.language.lexer import Token, TokenKind, tokenize
 
@@ -100,13 +100,8 @@ class TokenStream:
         if not self.at_name():
             raise self.unexpected()
         value = self.take().value
-        if not value or len(value) > 128:
-            raise SqlServerError(
-                1038 if not value else 103,
-                "An object or column name is missing or empty."
-                if not value
-                else f"The identifier that starts with '{value[:20]}' is too long. Maximum length is 128.",
-            )
+        if not value:
+            raise SqlServerError(Number.NO_COLUMN_NAME, "An object or column name is missing or empty.")
         return value
 
     def object_name(self) -> ObjectName:

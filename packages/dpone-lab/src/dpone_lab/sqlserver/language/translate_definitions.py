@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
@@ -136,7 +137,7 @@ class DefinitionTranslator(TableTranslator):
         throw = _only_throw(node.body)
         schema = table.schema
         name = quote_name(node.name.name)
-        function = f"{quote_name(schema)}.{quote_name('trigger ' + node.name.name)}"
+        function = _trigger_function(schema, node.name.name)
         raising = (
             f"BEGIN RAISE EXCEPTION USING ERRCODE = '{RAISED_SQLSTATE}', MESSAGE = {text_literal(throw)}; END"
         )
@@ -253,10 +254,16 @@ class DefinitionTranslator(TableTranslator):
                 raise _cannot_drop("TRIGGER", str(name))
             stored, table, _ = found
             self.context.lock_for_definition(schema, table)
-            function = f"{quote_name(schema)}.{quote_name('trigger ' + stored)}"
+            function = _trigger_function(schema, stored)
             statements.append(f"DROP FUNCTION {function}() CASCADE")
             event = DefinitionEvent("DROP_TRIGGER", "TRIGGER", schema, stored, table)
         return self._plan(statements, event)
+
+
+def _trigger_function(schema: str, trigger: str) -> str:
+    """Return the quoted name of the function behind a trigger; a digest, for the trigger's name may be of full length."""
+    digest = hashlib.sha256(trigger.encode()).hexdigest()
+    return f"{quote_name(schema)}.{quote_name(f'trigger {digest[:32]}')}"
 
 
 def _cannot_drop(kind: str, name: str) -> SqlServerError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from dpone_lab.sqlserver.language.collations import accepted_collation
@@ -36,6 +37,7 @@ from dpone_lab.sqlserver.language.inference import (
     MAX_PRECISION,
     arithmetic,
     bitwise,
+    collated,
     common_type,
     concatenation,
     literal_type,
@@ -44,7 +46,7 @@ from dpone_lab.sqlserver.language.inference import (
 from dpone_lab.sqlserver.language.known_functions import AGGREGATES, RANKINGS
 from dpone_lab.sqlserver.language.translate_aggregates import translate_aggregate
 from dpone_lab.sqlserver.language.translate_functions import translate_function
-from dpone_lab.sqlserver.language.types import INT, MAX, SMALLINT, SqlType
+from dpone_lab.sqlserver.language.types import INT, MAX, SMALLINT, CollationLabel, SqlType
 from dpone_lab.sqlserver.language.values import Value, cast, text_literal
 
 if TYPE_CHECKING:
@@ -113,13 +115,14 @@ class ExpressionTranslator:
             case Cast():
                 return self._cast(node)
             case Collate(operand, collation):
-                accepted_collation(collation)
+                chosen = accepted_collation(collation)
                 value = self.value(operand)
                 if not (value.type.is_character or value.is_null):
                     raise SqlServerError(
                         447, f"Expression type {value.type.name} is invalid for COLLATE clause.", severity=16
                     )
-                return Value(value.sql, value.type, value.literal)
+                label = replace(value.type, collation=chosen, label=CollationLabel.EXPLICIT)
+                return Value(value.sql, value.type if value.is_null else label, value.literal)
             case Call():
                 return self._call(node)
             case ScalarQuery(query):
@@ -215,7 +218,9 @@ class ExpressionTranslator:
 
     def _cast(self, node: Cast) -> Value:
         style = None if node.style is None else self.constant_integer(node.style, "style")
-        return convert(self.value(node.operand), node.target, style=style, is_try=node.is_try, explicit=True)
+        operand = self.value(node.operand)
+        target = collated(node.target, operand.type)
+        return convert(operand, target, style=style, is_try=node.is_try, explicit=True)
 
     def _scalar_query(self, query: Query) -> Value:
         sql, columns = self.queries.subquery(query, self.scope)

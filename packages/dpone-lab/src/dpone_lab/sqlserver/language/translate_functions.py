@@ -9,7 +9,7 @@ from dpone_lab.sqlserver.language.comparison import comparable
 from dpone_lab.sqlserver.language.conversions import convert, utf8, utf16
 from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
 from dpone_lab.sqlserver.language.expressions import Call, Expression, Literal
-from dpone_lab.sqlserver.language.inference import common_type, longest
+from dpone_lab.sqlserver.language.inference import collated, common_type, longest
 from dpone_lab.sqlserver.language.metadata_functions import METADATA_FUNCTIONS, translate_metadata
 from dpone_lab.sqlserver.language.translate_dates import DATE_HANDLERS
 from dpone_lab.sqlserver.language.types import (
@@ -56,13 +56,13 @@ def _text(translator: ExpressionTranslator, call: Call, index: int) -> Value:
 def _varying(sql_type: SqlType, length: int | None = None) -> SqlType:
     name = "nvarchar" if sql_type.is_unicode else "varchar"
     chosen = sql_type.length if length is None else length
-    return SqlType(name, length=MAX if sql_type.length == MAX else chosen)
+    return collated(SqlType(name, length=MAX if sql_type.length == MAX else chosen), sql_type)
 
 
 def _full(*types: SqlType) -> SqlType:
     """Return varchar(8000), nvarchar(4000) or their (max) forms, as REPLACE and its like return."""
     name = "nvarchar" if any(sql_type.is_unicode for sql_type in types) else "varchar"
-    return SqlType(name, length=MAX if types[0].length == MAX else longest(name))
+    return collated(SqlType(name, length=MAX if types[0].length == MAX else longest(name)), *types)
 
 
 def _known_length(node: Expression) -> int | None:
@@ -183,7 +183,8 @@ def _concat(translator: ExpressionTranslator, call: Call) -> Value:
         total = lengths[0] * max(len(lengths) - 2, 0) + sum(lengths[1:]) if separated else sum(lengths)
         length = max(min(total, longest(name)), 1)
     sql = f"{call.name}({', '.join(text.sql for text in texts)})"
-    return Value(sql, SqlType(name, length=length, nullable=False))
+    result = SqlType(name, length=length, nullable=False)
+    return Value(sql, collated(result, *(value.type for value in values)))
 
 
 def _concat_length(value: Value) -> int:
@@ -202,13 +203,13 @@ def _concat_length(value: Value) -> int:
 def _quotename(translator: ExpressionTranslator, call: Call) -> Value:
     value = _text(translator, call, 0)
     mark = _text(translator, call, 1).sql if len(call.arguments) == 2 else "'['"
-    return Value(f"sys.quotename({value.sql}, {mark})", SqlType("nvarchar", length=258))
+    return Value(f"sys.quotename({value.sql}, {mark})", collated(SqlType("nvarchar", length=258), value.type))
 
 
 def _parsename(translator: ExpressionTranslator, call: Call) -> Value:
     value = _text(translator, call, 0)
     part = translator.as_type(argument_of(call, 1), INT)
-    return Value(f"sys.parsename({value.sql}, {part})", SqlType("nvarchar", length=128))
+    return Value(f"sys.parsename({value.sql}, {part})", collated(SqlType("nvarchar", length=128), value.type))
 
 
 def _character(translator: ExpressionTranslator, call: Call) -> Value:
@@ -259,7 +260,8 @@ def _isnull(translator: ExpressionTranslator, call: Call) -> Value:
         return Value(replacement.sql, replacement.type, is_identity=False)
     converted = convert(replacement, checked.type)
     nullable = checked.type.nullable and replacement.type.nullable
-    return Value(f"coalesce({checked.sql}, {converted.sql})", checked.type.with_null(nullable))
+    result = collated(checked.type.with_null(nullable), checked.type, replacement.type)
+    return Value(f"coalesce({checked.sql}, {converted.sql})", result)
 
 
 def _coalesce(translator: ExpressionTranslator, call: Call) -> Value:

@@ -31,6 +31,7 @@ from dpone_lab.sqlserver.language.errors import (
     already_exists,
     unsupported,
 )
+from dpone_lab.sqlserver.language.inference import column_label
 from dpone_lab.sqlserver.language.name_scopes import BoundColumn, BoundSource, NameScope
 from dpone_lab.sqlserver.language.translate_expressions import ExpressionTranslator
 from dpone_lab.sqlserver.language.translate_queries import QueryTranslator
@@ -116,7 +117,8 @@ class TableTranslator:
     def _column_scope(self, columns: Sequence[ColumnDefinition], table: str) -> NameScope:
         """Return the scope of CHECK conditions: bare column names."""
         bound = tuple(
-            BoundColumn(column.name, Value(quote_name(column.name), column.type)) for column in columns
+            BoundColumn(column.name, Value(quote_name(column.name), column_label(column.type)))
+            for column in columns
         )
         return NameScope([BoundSource(table, bound)])
 

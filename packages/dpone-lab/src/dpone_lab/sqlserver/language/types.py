@@ -9,9 +9,10 @@ UTF-16 code units for ``nvarchar``; :data:`MAX` stands for ``(max)``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
 
-from dpone_lab.sqlserver.language.errors import Number, SqlServerError, unsupported
+from dpone_lab.sqlserver.language.errors import LONGEST_STORED_IDENTIFIER, Number, SqlServerError, unsupported
 
 MAX = -1
 DATABASE_COLLATION = "Latin1_General_100_BIN2_UTF8"
@@ -50,12 +51,20 @@ BINARIES = ("varbinary", "binary")
 TEMPORALS = ("datetime2", "datetime", "date", "time")
 
 
+class CollationLabel(IntEnum):
+    """Where a text's collation comes from; the higher one prevails ("Collation Precedence (Transact-SQL)")."""
+
+    COERCIBLE = 0
+    IMPLICIT = 1
+    EXPLICIT = 2
+
+
 @dataclass(frozen=True, slots=True)
 class SqlType:
     """One T-SQL data type with its nullability.
 
     ``length`` is set for character and binary types, ``precision`` and ``scale`` for decimals, ``scale`` alone for
-    ``time`` and ``datetime2``. ``collation`` is None for the database's own.
+    ``time`` and ``datetime2``. ``collation`` is None for the database's own; ``label`` is no part of the type's identity.
     """
 
     name: str
@@ -64,6 +73,7 @@ class SqlType:
     scale: int | None = None
     nullable: bool = True
     collation: str | None = None
+    label: CollationLabel = field(default=CollationLabel.COERCIBLE, compare=False)
 
     def __str__(self) -> str:
         if self.length is not None:
@@ -335,8 +345,10 @@ def domain_of(sql_type: SqlType) -> Domain | None:
     if sql_type.name in _TWINS or (sql_type.name in ("datetime2", "time") and (sql_type.scale or 0) <= 6):
         return None
     name = str(sql_type)
-    if sql_type.collation is not None and sql_type.collation.lower() != DATABASE_COLLATION.lower():
+    if sql_type.collation is not None:
         name = f"{name} collate {sql_type.collation}"
+        if len(name) > LONGEST_STORED_IDENTIFIER:
+            raise unsupported(f"COLLATE {sql_type.collation} for {sql_type}")
     return Domain(name, base_type(sql_type))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from psycopg import sql
 
-from dpone_lab.sqlserver.language.errors import SqlServerError
+from dpone_lab.sqlserver.language.errors import SqlServerError, require_identifier
 from dpone_lab.sqlserver.language.translation import DefinitionEvent
 from dpone_lab.sqlserver.procedure_call import ProcedureOutcome
 from dpone_lab.sqlserver.procedures.binding import REQUIRED, bind
@@ -24,6 +24,7 @@ def sp_rename(session: ProcedureSession, arguments: Sequence[ProcedureArgument])
     bound = bind("sp_rename", arguments, {"objname": REQUIRED, "newname": REQUIRED, "objtype": None})
     old, new = bound.text("objname") or "", bound.text("newname") or ""
     kind = (bound.text("objtype") or "").lower() or None
+    require_identifier(new)
     parts = _parts(session, old)
     inside = kind in _INSIDE
     if not new or kind not in (*_INSIDE, "object", None) or len(parts) < (2 if inside else 1):
