@@ -9,7 +9,13 @@ from dpone_contracts.canonical import decode, digest_checked
 from dpone_contracts.document import Valid, load_document, without
 from dpone_contracts.effects import Reason
 from dpone_contracts.errors import DponeError
-from dpone_contracts.ports.activation_store import ActivationRecord, Checkpoint, ScopeHead, StoredPlan, TargetHead
+from dpone_contracts.ports.activation_store import (
+    ActivationRecord,
+    Checkpoint,
+    ScopeHead,
+    StoredPlan,
+    TargetHead,
+)
 from dpone_contracts.receipts import baseline_generation_id
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import (

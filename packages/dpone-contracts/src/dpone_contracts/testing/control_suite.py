@@ -175,7 +175,10 @@ class RefreshStateSuite:
     ) -> None:
         activated(activations, example)
         bundle, operation = example.bundle, example.bundle.operation_plans[0].operation_id
-        names = (bundle.run_guard_closure.workflow_guard_resource_id, *bundle.run_guard_closure.resource_guard_ids)
+        names = (
+            bundle.run_guard_closure.workflow_guard_resource_id,
+            *bundle.run_guard_closure.resource_guard_ids,
+        )
         assert state.plan_of(operation) is None
         assert state.guards(names) == ()
         admission = admitted(state, example)

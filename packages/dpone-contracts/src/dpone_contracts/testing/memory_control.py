@@ -9,7 +9,13 @@ from dpone_contracts.canonical import decode, digest_checked
 from dpone_contracts.document import Valid, load_document, without
 from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason
 from dpone_contracts.plan_bundle import PlanBundle
-from dpone_contracts.ports.activation_store import ActivationRecord, Checkpoint, ScopeHead, StoredPlan, TargetHead
+from dpone_contracts.ports.activation_store import (
+    ActivationRecord,
+    Checkpoint,
+    ScopeHead,
+    StoredPlan,
+    TargetHead,
+)
 from dpone_contracts.ports.guard import StoreIdentity
 from dpone_contracts.receipts import BaselineAdoptionReceipt, baseline_generation_id
 

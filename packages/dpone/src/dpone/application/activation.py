@@ -108,13 +108,18 @@ def list_in_index(services: ActivationServices, bundle: PlanBundle, projection: 
 def promote(services: ActivationServices, activated: Activated) -> None:
     """Make the index the one that schedulers parse; refuses while a plan of the DAG before it is not terminal."""
     if activated.unfinished:
-        raise DponeError(
-            "DPONE_INDEX_NOT_PROMOTABLE",
-            "another plan of the DAG is not terminal",
-            {"plan_bundle_sha256": activated.unfinished[0], "index": activated.index},
-        )
+        raise not_promotable(activated.unfinished[0])
     services.guard.require_allowed(services.activations.identity())
     require(services.index.promote(activated.index))
+
+
+def not_promotable(plan_bundle_sha256: str) -> DponeError:
+    """The error of an index whose DAG has another open plan."""
+    return DponeError(
+        "DPONE_INDEX_NOT_PROMOTABLE",
+        "another plan of the DAG is not terminal",
+        {"plan_bundle_sha256": plan_bundle_sha256},
+    )
 
 
 def stored_projection(
@@ -173,6 +178,4 @@ def _but_for_the_instant(receipt: ActivationReceipt) -> dict[str, object]:
 
 
 def _conflict(observed: str, plan_bundle_sha256: str) -> DponeError:
-    return DponeError(
-        "DPONE_ACTIVATION_CONFLICT", observed, {"plan_bundle_sha256": plan_bundle_sha256}
-    )
+    return DponeError("DPONE_ACTIVATION_CONFLICT", observed, {"plan_bundle_sha256": plan_bundle_sha256})

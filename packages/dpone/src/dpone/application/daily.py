@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpone.application.activation import Activated, activate, list_in_index, stored_projection
+from dpone.application.activation import (
+    Activated,
+    activate,
+    list_in_index,
+    not_promotable,
+    promote,
+    stored_projection,
+)
 from dpone.application.baseline import adopted_baseline
 from dpone.application.next_day import NextDay, Verdict, closing_time, next_day
 from dpone.application.planned import planned_days
@@ -29,19 +36,25 @@ class Advanced:
     activated: Activated | None
 
 
-def activate_day(services: ActivationServices, inputs: DeploymentInputs, day: DayScope) -> Activated:
+def activate_day(
+    services: ActivationServices, inputs: DeploymentInputs, day: DayScope, *, promoting: bool
+) -> Activated:
     """Activate one closed day over the present heads; the day's plan that stands is reused.
 
-    Raises `DponeError`: the guard, a day that is not closed, was published before, or has another open plan, a model
-    without an adopted baseline, documents that permit no plan.
+    With `promoting` the index becomes the one that schedulers parse. Raises `DponeError`: the guard, a day that is not
+    closed or was published before, a model without an adopted baseline, documents that permit no plan, an open plan
+    of another day that forbids the promotion.
     """
     services.guard.require_allowed(services.activations.identity())
     closes = closing_time(day, inputs.platform.closed_day_lag_days)
     if instant(services.clock.now()) < instant(closes):
         raise DponeError("DPONE_DAY_NOT_CLOSED", f"{day.start_text} closes at {closes}")
-    standing = _open_plan(services, inputs, day)
-    if standing is not None:
-        return _found(services, inputs, standing.plan_bundle_sha256)
+    open_plans = [plan for plan in _plans(services, inputs) if not plan.standing.is_terminal]
+    if promoting:
+        _require_promotable(open_plans, day)
+    there = next((plan for plan in open_plans if plan.scope_start == day.start_text), None)
+    if there is not None:
+        return _promoted(services, _found(services, inputs, there.plan_bundle_sha256), promoting=promoting)
     baselines = _baselines(services, inputs)
     models = {
         name: _authorities(services, model, baselines[name], day) for name, model in inputs.models.items()
@@ -55,10 +68,11 @@ def activate_day(services: ActivationServices, inputs: DeploymentInputs, day: Da
         workflow_mode="normal",
         models=models,
     )
-    return activate(services, stage, (*inputs.documents, *baselines.values()))
+    activated = activate(services, stage, (*inputs.documents, *baselines.values()))
+    return _promoted(services, activated, promoting=promoting)
 
 
-def advance(services: ActivationServices, inputs: DeploymentInputs) -> Advanced:
+def advance(services: ActivationServices, inputs: DeploymentInputs, *, promoting: bool) -> Advanced:
     """Plan the first uncovered closed day, or say why there is nothing to plan.
 
     Where a day is planned already nothing is changed: its index, had a crash kept it from being written, is written
@@ -74,10 +88,11 @@ def advance(services: ActivationServices, inputs: DeploymentInputs) -> Advanced:
     )
     match decision.verdict:
         case Verdict.PLAN:
-            return Advanced(decision, activate_day(services, inputs, decision.day))
+            return Advanced(decision, activate_day(services, inputs, decision.day, promoting=promoting))
         case Verdict.ALREADY_PLANNED:
             assert decision.plan_bundle_sha256 is not None
-            return Advanced(decision, _found(services, inputs, decision.plan_bundle_sha256))
+            there = _found(services, inputs, decision.plan_bundle_sha256)
+            return Advanced(decision, _promoted(services, there, promoting=promoting))
         case Verdict.NOT_CLOSED:
             return Advanced(decision, None)
         case Verdict.BLOCKED:
@@ -94,9 +109,17 @@ def _plans(services: ActivationServices, inputs: DeploymentInputs) -> list[Plann
     return [day for day in days if day.workflow_name == inputs.proofs.workflow_name]
 
 
-def _open_plan(services: ActivationServices, inputs: DeploymentInputs, day: DayScope) -> PlannedDay | None:
-    plans = (plan for plan in _plans(services, inputs) if plan.scope_start == day.start_text)
-    return next((plan for plan in plans if not plan.standing.is_terminal), None)
+def _require_promotable(open_plans: list[PlannedDay], day: DayScope) -> None:
+    """Refuse before anything is written."""
+    for plan in open_plans:
+        if plan.scope_start != day.start_text:
+            raise not_promotable(plan.plan_bundle_sha256)
+
+
+def _promoted(services: ActivationServices, activated: Activated, *, promoting: bool) -> Activated:
+    if promoting:
+        promote(services, activated)
+    return activated
 
 
 def _found(services: ActivationServices, inputs: DeploymentInputs, plan_bundle_sha256: str) -> Activated:
@@ -106,9 +129,7 @@ def _found(services: ActivationServices, inputs: DeploymentInputs, plan_bundle_s
     return list_in_index(services, bundle, projection)
 
 
-def _baselines(
-    services: ActivationServices, inputs: DeploymentInputs
-) -> dict[str, BaselineAdoptionReceipt]:
+def _baselines(services: ActivationServices, inputs: DeploymentInputs) -> dict[str, BaselineAdoptionReceipt]:
     deployment_id = inputs.descriptor.deployment_id
     return {
         name: adopted_baseline(services.frozen, services.documents, deployment_id, name)

@@ -155,7 +155,5 @@ def _require_links(inputs: DeploymentInputs) -> None:
             raise _refused(f"{what} is another one", named=named, there=there)
 
 
-
-
 def _refused(observed: str, **evidence: str) -> DponeError:
     return DponeError("DPONE_DEPLOYMENT_DOCUMENTS", observed, evidence)

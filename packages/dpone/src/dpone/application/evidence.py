@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from dpone.application.services import EvidenceServices
 
 
-def collect(services: EvidenceServices, deployment_id: str, plan_bundle_sha256: str) -> dict[tuple[str, str], bytes]:
+def collect(
+    services: EvidenceServices, deployment_id: str, plan_bundle_sha256: str
+) -> dict[tuple[str, str], bytes]:
     """Canonical bytes by (schema, own digest): activation, binding, every operation's documents, summary.
 
     What is not there yet is left out; nothing is invented.

@@ -41,9 +41,7 @@ class NextDay:
     closes_at: str | None = None
 
 
-def next_day(
-    coverage: Mapping[str, str], plans: Sequence[PlannedDay], now: str, lag_days: int
-) -> NextDay:
+def next_day(coverage: Mapping[str, str], plans: Sequence[PlannedDay], now: str, lag_days: int) -> NextDay:
     """Decide from each model's end of coverage, the workflow's plans, the clock and the policy's lag.
 
     Goes forward day by day from the end of coverage, over days that are COMPLETE already; it never plans a day

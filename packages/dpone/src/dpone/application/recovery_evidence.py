@@ -40,7 +40,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_PAST_EXCHANGE = (OperationState.TARGET_COMMITTED, OperationState.COMMITTED_INCOMPLETE, OperationState.COMPLETE)
+_PAST_EXCHANGE = (
+    OperationState.TARGET_COMMITTED,
+    OperationState.COMMITTED_INCOMPLETE,
+    OperationState.COMPLETE,
+)
 
 
 @dataclass(slots=True)
@@ -102,9 +106,7 @@ class _Reader:
             intended=self.head.has(Receipt.COMMIT_INTENT),
             cleanup_acknowledged=stored(services, operation_id, CleanupAcknowledgement) is not None,
         )
-        return Reading(
-            self.operation, self.journal, evidence, self.proven, self.unknown, self.unreadable
-        )
+        return Reading(self.operation, self.journal, evidence, self.proven, self.unknown, self.unreadable)
 
     def _try(self, what: str, read: Callable[[], T]) -> T | None:
         """What a read answers, or None where it got no answer; corruption is raised."""
@@ -133,11 +135,10 @@ class _Reader:
                 if other.admitted.attempt.pod_uid == attempt.pod_uid
             )
         )
-        vouched = self._try(
-            "the attempt's end", lambda: self.services.observer.termination(attempt, held)
-        )
+        vouched = self._try("the attempt's end", lambda: self.services.observer.termination(attempt, held))
         seen = self._try(
-            "SQL Server's sessions and guard", lambda: self.services.state.guard_quiescence(attempt.operation_id)
+            "SQL Server's sessions and guard",
+            lambda: self.services.state.guard_quiescence(attempt.operation_id),
         )
         said = {
             "the platform vouches that the attempt's process ended": vouched is not None,
@@ -179,7 +180,9 @@ class _Reader:
             return ArtifactOutcome.NOT_SEALED
         if prepared is not None:
             # Its chunks were read back by exact version and are in the proven generation.
-            self.proven.append(f"the artifact is sealed: {manifest.total_rows} rows, manifest {manifest.digest}")
+            self.proven.append(
+                f"the artifact is sealed: {manifest.total_rows} rows, manifest {manifest.digest}"
+            )
             return ArtifactOutcome.SEALED
         stat = self.services.artifacts.stat
         standings = self._try(
@@ -244,7 +247,9 @@ class _Reader:
             and revision == plan.scope_revision - 1
         )
         if before:
-            self.proven.append("the exchange is journalled; heads and checkpoint still stand on the predecessor")
+            self.proven.append(
+                "the exchange is journalled; heads and checkpoint still stand on the predecessor"
+            )
             return PublicationOutcome.ALL_PREDECESSOR
         return PublicationOutcome.MIXED
 

@@ -105,9 +105,7 @@ def status_of_operation(services: EvidenceServices, deployment_id: str, operatio
     raise _not_known("no operation of this deployment has this id", operation_id=operation_id)
 
 
-def status_of_scope(
-    services: EvidenceServices, deployment_id: str, scope_start: str
-) -> tuple[PlanCard, ...]:
+def status_of_scope(services: EvidenceServices, deployment_id: str, scope_start: str) -> tuple[PlanCard, ...]:
     """The cards of every plan of one day."""
     days = planned_days(services.activations, deployment_id)
     cards = _cards(services, deployment_id, (day for day in days if day.scope_start == scope_start))
@@ -121,9 +119,7 @@ def status_of_workflow(
 ) -> tuple[PlanCard, ...]:
     """The cards of every plan of a workflow that is not COMPLETE, and of the last one."""
     days = [
-        day
-        for day in planned_days(services.activations, deployment_id)
-        if day.workflow_name == workflow_name
+        day for day in planned_days(services.activations, deployment_id) if day.workflow_name == workflow_name
     ]
     if not days:
         raise _not_known("the workflow has no plan in this deployment", workflow=workflow_name)
@@ -148,7 +144,7 @@ def plan_card(services: EvidenceServices, deployment_id: str, planned: PlannedDa
         stages=_stages(services, planned, bundle, readings),
         guards=services.state.guards((closure.workflow_guard_resource_id, *closure.resource_guard_ids)),
         operations=cards,
-        next=_next(planned, bundle, cards),
+        next=_next(planned, cards),
     )
 
 
@@ -205,7 +201,7 @@ def _stages(
     return tuple((stage, is_done(stage)) for stage in stages_of(models))
 
 
-def _next(planned: PlannedDay, bundle: PlanBundle, cards: Sequence[OperationCard]) -> Next:
+def _next(planned: PlannedDay, cards: Sequence[OperationCard]) -> Next:
     """The one command: the most cautious one that any operation needs."""
     actions = {card.decision.action for card in cards}
     if any(card.exit_class is ExitClass.CORRUPTION for card in cards):
@@ -222,7 +218,7 @@ def _next(planned: PlannedDay, bundle: PlanBundle, cards: Sequence[OperationCard
         return Next(command, "the day stays at its predecessor, and no later day is planned before it")
     if not cards:
         return Next(
-            _run_command(planned, bundle, planned.dag_run_id or "<DagRun id>", 1),
+            _run_command(planned, planned.dag_run_id or "<DagRun id>", 1),
             "nothing happens: no guard is held, and the day stays at its predecessor",
         )
     if Action.WAIT_FOR_ATTEMPT_END in actions:
@@ -236,12 +232,12 @@ def _next(planned: PlannedDay, bundle: PlanBundle, cards: Sequence[OperationCard
     attempt = cards[0].reading.operation.admitted.attempt
     later = max(card.reading.operation.admitted.attempt.try_number for card in cards) + 1
     return Next(
-        _run_command(planned, bundle, attempt.dag_run_id, later),
+        _run_command(planned, attempt.dag_run_id, later),
         "nothing is lost: journal, receipts and UUIDs stay as they are, and the guards stay held",
     )
 
 
-def _run_command(planned: PlannedDay, bundle: PlanBundle, dag_run_id: str, try_number: int) -> str:
+def _run_command(planned: PlannedDay, dag_run_id: str, try_number: int) -> str:
     return (
         f"dpone refresh run --plan {planned.plan_bundle_sha256} --dag-run-id {dag_run_id} "
         f"--try-number {try_number}"
