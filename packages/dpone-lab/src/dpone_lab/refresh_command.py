@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 
 from dpone.application.stages import BUILD_TASK
@@ -28,32 +28,37 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="The commands of `dpone refresh`, over the lab of a directory.")
 
 
+@dataclass(slots=True)
+class _Meant:
+    """Which lab the command line means; set by the group before a command runs."""
+
+    directory: Path = profile.DEFAULT_DIRECTORY
+    hold: Injection | None = None
+
+
+_MEANT = _Meant()
+
+
 @app.callback()
 def _lab(
-    ctx: typer.Context,
     directory: Annotated[
         Path, typer.Option("--directory", "-d", help="The running lab's directory.")
     ] = profile.DEFAULT_DIRECTORY,
     hold_at: Annotated[
         str | None,
-        typer.Option(
-            help="Boundary at which a run waits for SIGKILL, `STAGE/model/port.method/n:before|after`."
-        ),
+        typer.Option(help="Where a run waits for SIGKILL: STAGE/model/port.method/n:before or :after."),
     ] = None,
 ) -> None:
     """Remember which lab is meant."""
-    ctx.obj = (directory, hold_at)
-
-
-def _meant() -> tuple[Path, str | None]:
-    meant: tuple[Path, str | None] = click.get_current_context().obj
-    return meant
+    _MEANT.directory = directory
+    try:
+        _MEANT.hold = None if hold_at is None else Injection.parse(hold_at)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--hold-at") from None
 
 
 def _compose() -> Composition:
-    directory, hold = _meant()
-    settings = settings_of(profile.read_profile(directory))
-    return lab_composition(settings, None if hold is None else Injection.parse(hold))
+    return lab_composition(settings_of(profile.read_profile(_MEANT.directory)), _MEANT.hold)
 
 
 @app.command()
@@ -66,7 +71,7 @@ def prepare(
         from dpone_lab import deployment  # noqa: PLC0415 - dbt and the engines' adapters take a while
 
         folder = deployment.prepare(
-            profile.read_profile(_meant()[0]), parse_day(day), lambda _: nullcontext()
+            profile.read_profile(_MEANT.directory), parse_day(day), lambda _: nullcontext()
         )
     except DponeError as error:
         fail(error, output)
@@ -78,9 +83,12 @@ def run(
     ctx: typer.Context, try_number: Annotated[int, typer.Option(min=1, help="Number of this try.")]
 ) -> None:
     """Run as a pod of the lab's platform, which vouches for its end; the other options are those of `dpone refresh run`."""
-    directory, hold = _meant()
-    settings = settings_of(profile.read_profile(directory))
-    held = [] if hold is None else ["--hold-at", hold]
+    directory, hold = _MEANT.directory, _MEANT.hold
+    try:
+        settings = settings_of(profile.read_profile(directory))
+    except DponeError as error:
+        fail(error)
+    held = [] if hold is None else ["--hold-at", hold.name]
     command = [sys.executable, "-m", "dpone", "lab", "refresh", "--directory", str(directory), *held, "pod"]
     command += ["--project", settings.project, "--manifest", settings.manifest]
     command += ["--work", str(Path(settings.directory) / "work"), "--owner-id", "dpone-lab/worker"]
