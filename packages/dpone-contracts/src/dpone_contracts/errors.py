@@ -191,7 +191,7 @@ DPONE_MUTATION_SCOPE_TARGET | REFUSED | The before image holds a row outside the
 DPONE_MUTATION_SESSION_UNFIT | REFUSED | Database, session options or isolation level are not those that the mutation is written for | profile and database settings | dpone doctor
 DPONE_MUTATION_TRANSACTION_LOST | REFUSED | The transaction was ended inside the mutation | the server's log | dpone refresh status
 DPONE_MUTATION_TYPE_DRIFT | REFUSED | The model's temp relation or the target has other columns or types than planned | types of the model's columns, cast exactly | dpone refresh status
-DPONE_OPERATION_UNKNOWN | REFUSED | The store knows no such operation, scope or workflow | the id, against the deployment's plans | dpone refresh status
+DPONE_OPERATION_NOT_FOUND | REFUSED | The store knows no such operation, scope or workflow | the id, against the deployment's plans | dpone refresh status
 DPONE_PLAN_BOUND_TO_OTHER_RUN | REFUSED | The plan is bound to another DagRun; one plan binds one DagRun for ever | the DagRun in the evidence | dpone refresh status
 DPONE_PREDECESSOR_CHANGED | CORRUPTION | The old generation received parts after the proof; a write may be lost | the predecessor's part list and its writers | stop and call the platform's owner
 DPONE_PREFLIGHT_UNVERIFIED | UNVERIFIED | Something that must be known before dbt starts could not be read | permissions and locks named in the message | dpone doctor

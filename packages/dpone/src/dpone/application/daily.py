@@ -171,10 +171,15 @@ def _authorities(
         route=model.route,
         writer_assurance=model.writer_assurance,
         ddl_assurance=model.ddl_assurance,
-        utc_assurance=model.utc_assurance,
+        utc_assurance=model.utc_assurance if _needs_utc(model) else None,
         publication_database=model.held.publication_database,
         publication_table=model.held.publication_table,
     )
+
+
+def _needs_utc(model: ModelInputs) -> bool:
+    """Whether a plan names the UTC assurance; a baseline names one in any case."""
+    return any(column.utc_assurance_required for column in model.proofs.key_template.columns)
 
 
 def _head(services: ActivationServices, baseline: BaselineAdoptionReceipt) -> TargetHead:

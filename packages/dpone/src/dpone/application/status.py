@@ -245,4 +245,4 @@ def _run_command(planned: PlannedDay, dag_run_id: str, try_number: int) -> str:
 
 
 def _not_known(observed: str, **evidence: str) -> DponeError:
-    return DponeError("DPONE_OPERATION_UNKNOWN", observed, evidence)
+    return DponeError("DPONE_OPERATION_NOT_FOUND", observed, evidence)

@@ -18,6 +18,13 @@ NO_SWITCH: Final = (
     "There is no switch to assume a commit, force a writer, delete missing rows or resume in another DagRun."
 )
 
+_MEANING: Final = {
+    ExitClass.DONE: "nothing is in doubt",
+    ExitClass.UNKNOWN: "an outcome is unknown",
+    ExitClass.UNVERIFIED: "something could not be read",
+    ExitClass.CORRUPTION: "stored facts contradict each other",
+}
+
 
 def exit_class_of(cards: Sequence[PlanCard]) -> ExitClass:
     """The class that the command ends with: the worst card's."""
@@ -123,7 +130,7 @@ def as_text(cards: Sequence[PlanCard]) -> str:
 def _plan_text(card: PlanCard) -> str:
     planned = card.planned
     lines = [
-        f"{planned.workflow_name} {planned.scope_start}: {planned.standing.value}, {card.exit_class.name.lower()}",
+        f"{planned.workflow_name} {planned.scope_start}: {planned.standing.value}, {_MEANING[card.exit_class]}",
         f"  plan      {planned.plan_bundle_sha256}",
         f"  DagRun    {planned.dag_run_id or 'none is bound'}",
         "  stages    "
