@@ -14,7 +14,7 @@ from dpone_contracts.artifacts import SealedArtifactManifest
 from dpone_contracts.bindings import WorkflowExecutionBinding
 from dpone_contracts.errors import DponeError, ExitClass
 from dpone_contracts.journal import OperationState
-from dpone_contracts.recovery import Action, Decision, decide
+from dpone_contracts.recovery import Action, Decision, Holder, decide
 from dpone_contracts.run_receipts import BuildGateReceipt, PreparedReceipt
 
 if TYPE_CHECKING:
@@ -227,7 +227,10 @@ def _next(planned: PlannedDay, cards: Sequence[OperationCard]) -> Next:
             "the attempt goes on if it lives; if it died, its guards stay held until its platform vouches for its end "
             "and both engines are quiet. No time that passes grants a takeover",
         )
-    if actions & _NEEDS_OPERATOR:
+    open_cards = [card for card in cards if card.decision.action is not Action.NOTHING]
+    if actions & _NEEDS_OPERATOR or any(
+        card.reading.evidence.holder is Holder.OPERATOR for card in open_cards
+    ):
         return Next(RECOVER, "the guards stay held and the day stays open; nothing is lost or repeated")
     attempt = cards[0].reading.operation.admitted.attempt
     later = max(card.reading.operation.admitted.attempt.try_number for card in cards) + 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpone_contracts.errors import ExitClass
 from dpone_contracts.journal import TERMINAL_STATES
+from dpone_contracts.recovery import Action
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ NO_SWITCH: Final = (
 )
 
 _MEANING: Final = {
-    ExitClass.DONE: "nothing is in doubt",
+    ExitClass.DONE: "no outcome is in doubt",
     ExitClass.UNKNOWN: "an outcome is unknown",
     ExitClass.UNVERIFIED: "something could not be read",
     ExitClass.CORRUPTION: "stored facts contradict each other",
@@ -169,6 +170,16 @@ def _operation_text(card: OperationCard) -> list[str]:
     if reading.evidence.state not in TERMINAL_STATES:
         lines.append(f"    permitted  {card.decision.action.value}")
         lines += [
-            f"    not        {action.value}: lacks {lacks[0]}" for action, lacks in card.decision.refused
+            f"    forbidden  {', '.join(actions)}: missing is that {lack}"
+            for lack, actions in _forbidden(card).items()
         ]
     return lines
+
+
+def _forbidden(card: OperationCard) -> dict[str, list[str]]:
+    """The other actions by the first condition that each lacks."""
+    found: dict[str, list[str]] = {}
+    for action, lacks in card.decision.refused:
+        if action is not Action.STOP_FOR_OPERATOR:
+            found.setdefault(lacks[0], []).append(action.value)
+    return found
