@@ -130,7 +130,13 @@ def deploy(lab: LabProfile, day: date, step: Callable[[str], AbstractContextMana
         require(install(settings.runtime().sql_server, ControlNames()))
     prepare(lab, day, step)
     with step("adopt baselines"):
-        return _adopted(settings, _clickhouse_login(lab.clickhouse_dsn), settings.deployment)
+        return deployment_of(lab)
+
+
+def deployment_of(lab: LabProfile) -> Deployment:
+    """The deployment of a prepared lab; baselines that are not adopted yet are adopted."""
+    settings = settings_of(lab)
+    return _adopted(settings, _clickhouse_login(lab.clickhouse_dsn), settings.deployment)
 
 
 def prepare(lab: LabProfile, day: date, step: Callable[[str], AbstractContextManager[None]]) -> Path:
