@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 sys.path.insert(0, str(Path(__file__).parents[1] / "packages" / "dpone-contracts" / "tests"))
 import identity_story as story
 
+__all__ = ["World", "deployment_documents", "files_of", "story", "world"]
+
 WORKER = WorkerIdentity("scheduled__1", "task", 1, "6f1c8a52-8a36-4b0e-9f59-0d1a4c1b2a01", "worker-1")
 
 
@@ -113,7 +115,7 @@ def world() -> World:
         click.tables[table] = []
         click.uuids[table] = f"6f1c8a52-8a36-4b0e-9f59-0d1a4c1b2b0{number}"
     frozen, index = MemoryFrozenBytes(), MemoryIndex()
-    shared = {"clock": ports.clock, "guard": ports.guard, "activations": ports.activations}
+    shared: dict[str, Any] = {"clock": ports.clock, "guard": ports.guard, "activations": ports.activations}
     shared |= {"documents": ports.documents, "frozen": frozen}
     return World(
         inputs,

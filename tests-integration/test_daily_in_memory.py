@@ -14,9 +14,11 @@ from dpone.application.baseline import adopt_baselines
 from dpone.application.daily import activate_day, advance
 from dpone.application.deployment import read_deployment
 from dpone.application.next_day import Verdict
+from dpone.composition.deployment_files import FolderFrozenBytes, FolderIndex
 from dpone.composition.guard import ProductionGuard
+from dpone.composition.operator import Promotion
 from dpone_contracts.descriptors import ActivationReceipt
-from dpone_contracts.effects import Unknown
+from dpone_contracts.effects import Applied, Unknown
 from dpone_contracts.errors import DponeError
 from dpone_contracts.policies import SealPolicy
 from dpone_contracts.testing.memory_control import MemoryActivationStore
@@ -246,3 +248,43 @@ def test_a_document_with_a_wrong_digest_is_refused_with_its_file() -> None:
 def test_a_file_that_is_no_document_is_refused() -> None:
     with pytest.raises(DponeError, match="DPONE_DEPLOYMENT_DOCUMENTS"):
         read_deployment(files_of(deployment_documents()) | {"notes.json": b"{}"})
+
+
+def test_the_first_bytes_under_a_frozen_name_stand_in_a_folder_too(tmp_path: Path) -> None:
+    frozen = FolderFrozenBytes(tmp_path / "frozen")
+    assert frozen.frozen("receipt") is None
+    assert frozen.freeze("receipt", b"first") == Applied(b"first")
+    assert frozen.freeze("receipt", b"second") == Applied(b"first")
+    assert FolderFrozenBytes(tmp_path / "frozen").frozen("receipt") == b"first"
+
+
+def test_the_index_is_the_same_file_again_and_other_bytes_are_refused(tmp_path: Path) -> None:
+    one = adopted()
+    services = replace(one.activation, index=FolderIndex(Promotion(tmp_path / "index")))
+    first = activate_day(services, one.inputs, DAY, promoting=False)
+    index = Path(first.index)
+    data = index.read_bytes()
+    assert activate_day(services, one.inputs, DAY, promoting=False) == first
+    assert index.read_bytes() == data
+    projection = next((tmp_path / "index" / "projections").iterdir())
+    projection.write_bytes(projection.read_bytes() + b"\n")
+    before = rows(one)
+    with pytest.raises(DponeError, match="DPONE_DEPLOYMENT_INDEX_CONFLICT"):
+        activate_day(services, one.inputs, DAY, promoting=False)
+    assert rows(one) == before
+
+
+def test_a_promoted_index_is_named_by_a_dag_file_that_is_replaced_whole(tmp_path: Path) -> None:
+    one = adopted()
+    promotion = Promotion(tmp_path / "index", tmp_path / "dags" / "pricing.py", "platform_services:services")
+    services = replace(one.activation, index=FolderIndex(promotion))
+    first = advance(services, one.inputs, promoting=True).activated
+    assert first is not None
+    text = (tmp_path / "dags" / "pricing.py").read_text()
+    assert Path(first.index).name in text
+    one.run(first)
+    second = advance(services, one.inputs, promoting=True).activated
+    assert second is not None
+    assert Path(second.index).name in (tmp_path / "dags" / "pricing.py").read_text()
+    assert Path(first.index).exists()
+    assert list((tmp_path / "dags").iterdir()) == [tmp_path / "dags" / "pricing.py"]

@@ -25,7 +25,7 @@ def plan(offset: int, standing: Standing) -> PlannedDay:
     return PlannedDay(f"plan {offset}", "workflow", text(offset), standing)
 
 
-def decided(plans: list[tuple[int, Standing]], *, covered: int = 0, now: int = 30, lag: int = 0) -> NextDay:
+def decided(plans: list[tuple[int, Standing]], *, covered: int = 0, now: float = 30, lag: int = 0) -> NextDay:
     clock = dt.datetime.combine(START, dt.time(), dt.UTC) + dt.timedelta(days=now)
     return next_day(
         {"a": text(covered), "b": text(covered)},
