@@ -1826,6 +1826,12 @@ def deadlines(doc: Doc) -> Iterator[Broken]:
             yield f"{name}_seconds", "deadlines-nest", False
 
 
+def model_deployment(doc: Doc) -> Iterator[Broken]:
+    """Cover some days."""
+    if instant(doc["coverage_start"]) >= instant(doc["coverage_end"]):
+        yield "coverage_end", "coverage-not-empty", False
+
+
 RULES: dict[str, Callable[[Doc], Iterator[Broken]]] = {
     "EffectiveKeyColumn": key_column,
     "OperationPlan": operation_plan,
@@ -1862,6 +1868,7 @@ RULES: dict[str, Callable[[Doc], Iterator[Broken]]] = {
     "PlanBundle": plan_bundle,
     "DagProjection": projection,
     "ActivationReceipt": scope_receipt,
+    "ModelDeployment": model_deployment,
     "ModelBuildReceipt": build_receipt,
     "ExchangeReceipt": exchange_receipt,
     "PublicationReceipt": publication_receipt,
