@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -10,6 +11,7 @@ import typer
 
 from dpone.application.deployment import DeploymentInputs, read_deployment
 from dpone.composition.operator import Composition
+from dpone_contracts.errors import DponeError
 
 Compose: TypeAlias = Callable[[], Composition]
 """Makes the composition of a command when it runs, from the environment or from a lab."""
@@ -28,3 +30,10 @@ FolderOption = Annotated[
 def read_folder(folder: Path) -> DeploymentInputs:
     """Read every `*.json` of the folder itself; raises `DponeError` DPONE_DEPLOYMENT_DOCUMENTS."""
     return read_deployment({path.name: path.read_bytes() for path in sorted(folder.glob("*.json"))})
+
+
+def require_digest(text: str) -> str:
+    """A digest of the command line; raises `DponeError` DPONE_USAGE for anything spelled otherwise."""
+    if re.fullmatch(r"sha256:[0-9a-f]{64}", text) is None:
+        raise DponeError("DPONE_USAGE", "not a digest spelled sha256: and 64 lower-case hex digits")
+    return text

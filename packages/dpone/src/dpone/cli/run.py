@@ -11,10 +11,11 @@ import typer
 
 from dpone.application.run import run_workflow
 from dpone.application.stages import BUILD_TASK
-from dpone.cli.deployment_folder import FolderOption, read_folder
+from dpone.cli.deployment_folder import FolderOption, read_folder, require_digest
 from dpone.cli.errors import fail
 from dpone.cli.schemas import Format, FormatOption
 from dpone.composition.operator import WorkerFiles
+from dpone_contracts.document import DocumentError
 from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.refresh_state import WorkerIdentity
 
@@ -58,12 +59,16 @@ def run_command(compose: Compose) -> Callable[..., None]:
         """Run an activated plan to its durable summary; started again as the next try it repeats nothing proven."""
         worker = WorkerIdentity(dag_run_id, task_id, try_number, pod_uid, owner_id)
         try:
+            require_digest(plan)
             inputs = read_folder(folder)
             deployment_id = inputs.descriptor.deployment_id
             services = compose().run(inputs, WorkerFiles(project, manifest, work), ShownProgress())
             summary = run_workflow(services, deployment_id, plan, worker)
         except DponeError as error:
             fail(error, output)
+        except DocumentError as error:
+            # What the bindings refuse came from the options.
+            fail(DponeError("DPONE_USAGE", str(error)), output)
         told: dict[str, Any] = {
             "schema": SCHEMA,
             "status": summary.status,

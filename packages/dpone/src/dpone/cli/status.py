@@ -8,7 +8,7 @@ import typer
 
 from dpone.application.status import status_of_operation, status_of_scope, status_of_workflow
 from dpone.cli.activation import day_scope
-from dpone.cli.deployment_folder import FolderOption, read_folder
+from dpone.cli.deployment_folder import FolderOption, read_folder, require_digest
 from dpone.cli.errors import fail
 from dpone.cli.schemas import Format, FormatOption
 from dpone.cli.status_report import as_json, as_text, exit_class_of
@@ -44,9 +44,12 @@ def status_command(compose: Compose) -> Callable[..., None]:
                 raise DponeError(  # noqa: TRY301 - one way out for every refusal
                     "DPONE_USAGE", "give one of --workflow, --scope and --operation"
                 )
+            if operation is not None:
+                require_digest(operation)
+            scope_start = None if scope is None else day_scope(scope).start_text
             inputs = read_folder(folder)
             services = compose().evidence(inputs)
-            cards = _cards(services, inputs.descriptor.deployment_id, workflow, scope, operation)
+            cards = _cards(services, inputs.descriptor.deployment_id, workflow, scope_start, operation)
         except DponeError as error:
             fail(error, output)
         typer.echo(as_json(cards) if output is Format.JSON else as_text(cards))
@@ -59,12 +62,12 @@ def _cards(
     services: EvidenceServices,
     deployment_id: str,
     workflow: str | None,
-    scope: str | None,
+    scope_start: str | None,
     operation: str | None,
 ) -> tuple[PlanCard, ...]:
     if workflow is not None:
         return status_of_workflow(services, deployment_id, workflow)
-    if scope is not None:
-        return status_of_scope(services, deployment_id, day_scope(scope).start_text)
+    if scope_start is not None:
+        return status_of_scope(services, deployment_id, scope_start)
     assert operation is not None
     return (status_of_operation(services, deployment_id, operation),)
