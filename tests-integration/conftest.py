@@ -8,15 +8,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
-from dpone_lab.deployment import Deployment, deploy
+from dpone_contracts.errors import DponeError
+from dpone_lab.cli import app as lab_app
+from dpone_lab.deployment import Deployment, deployment_of
 from dpone_lab.profile import LabProfile, running_lab
 
 if TYPE_CHECKING:
@@ -62,12 +64,69 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 
 @dataclass(frozen=True)
+class Told:
+    """What a command left: its exit code and both streams."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """Its JSON."""
+        told: dict[str, Any] = json.loads(self.stdout)
+        return told
+
+
+def refresh(profile: LabProfile, *arguments: str) -> Told:
+    """Run one command of `dpone lab refresh` in this process."""
+    done = CliRunner().invoke(lab_app, ["refresh", "--directory", profile.directory, *arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return Told(done.exit_code, done.stdout, done.stderr)
+
+
+INSTALL = (
+    "control-schema",
+    "--install",
+    "--login-timeout=15",
+    "--lock-timeout=10000",
+    "--statement-timeout=60",
+    "--format=json",
+)
+
+
+@dataclass(frozen=True)
 class DeployedLab:
-    """A running lab with the sample workflow deployed; its first day is activated and not run."""
+    """A running lab with the sample workflow deployed by the commands; no day is activated.
+
+    `installed` and `adopted` are what the commands said.
+    """
 
     profile: LabProfile
     deployment: Deployment
     day: date
+    installed: Told
+    adopted: Told
+
+    @property
+    def folder(self) -> str:
+        """The deployment's folder."""
+        return str(self.deployment.settings.deployment)
+
+    def refresh(self, *arguments: str) -> Told:
+        """Run one command over the deployment."""
+        return refresh(self.profile, *arguments, "--deployment", self.folder)
+
+    def activate_open_day(self) -> tuple[str, str]:
+        """Activate the first day that is not published; (deployment id, plan bundle digest)."""
+        day = self.day
+        while True:
+            try:
+                return self.deployment.activate(day)
+            except DponeError as error:
+                if error.code != "DPONE_SCOPE_HEAD_MOVED":
+                    raise
+            day += timedelta(days=1)
 
 
 @pytest.fixture(scope="session")
@@ -75,4 +134,9 @@ def deployed() -> Iterator[DeployedLab]:
     with tempfile.TemporaryDirectory(prefix="dpone-lab-") as parent:
         Path(parent).chmod(0o711)
         with running_lab(Path(parent) / "lab") as profile:
-            yield DeployedLab(profile, deploy(profile, DAY, lambda _name: nullcontext()), DAY)
+            installed = refresh(profile, *INSTALL)
+            prepared = refresh(profile, "prepare", "--day", str(DAY))
+            assert prepared.exit_code == 0, prepared
+            folder = prepared.stdout.strip()
+            adopted = refresh(profile, "adopt-baseline", "--deployment", folder, "--format=json")
+            yield DeployedLab(profile, deployment_of(profile), DAY, installed, adopted)

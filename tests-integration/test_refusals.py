@@ -76,7 +76,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def ids(deployed: DeployedLab) -> tuple[str, str]:
-    return deployed.deployment.activate(deployed.day)
+    return deployed.activate_open_day()
 
 
 def test_a_day_that_is_no_day_is_a_usage_error() -> None:
@@ -161,8 +161,13 @@ def test_a_model_without_a_contract_is_refused_with_the_reason(deployed: Deploye
     compiled_project = lab_deployment._compile(changed, tmp_path / "compile")
     compiled = lab_deployment._prove(changed, deployed.deployment.platform, compiled_project)
     with pytest.raises(DponeError) as caught:
-        lab_deployment._deploy(
-            changed, deployed.deployment.clickhouse, deployed.deployment.platform, compiled, deployed.day
+        lab_deployment._release(
+            changed,
+            deployed.deployment.clickhouse,
+            deployed.deployment.platform,
+            compiled,
+            deployed.day,
+            tmp_path / "deployment",
         )
     assert caught.value.code == "DPONE_PROOF_INCOMPLETE"
     assert "CONTRACT" in caught.value.observed.upper()
@@ -174,8 +179,10 @@ def test_a_target_that_does_not_exist_is_refused_at_adoption(deployed: DeployedL
     changed = replace(this.settings, manifest=str(tmp_path / "manifest.json"))
     project = lab_deployment._compile(changed, tmp_path / "compile")
     compiled = lab_deployment._prove(changed, this.platform, project)
+    folder = tmp_path / "deployment"
+    lab_deployment._release(this.settings, gone, this.platform, compiled, deployed.day, folder)
     with pytest.raises(DponeError) as caught:
-        lab_deployment._deploy(this.settings, gone, this.platform, compiled, deployed.day)
+        lab_deployment._adopted(this.settings, gone, folder)
     assert caught.value.code == "DPONE_CLICKHOUSE_TARGET_ABSENT"
 
 

@@ -81,9 +81,9 @@ def profile() -> WorkflowProfile:
     )
 
 
-def platform() -> PlatformPolicy:
-    """The platform's policies, each with its own digest."""
-    deadlines = DeadlinePolicy.build(
+def deadlines() -> DeadlinePolicy:
+    """Every deadline of the workflow."""
+    return DeadlinePolicy.build(
         overall_seconds=14_400,
         admission_seconds=120,
         execution_seconds=3600,
@@ -101,7 +101,11 @@ def platform() -> PlatformPolicy:
             "jitter_percent": 20,
         },
     )
-    seal = SealPolicy.build(
+
+
+def seal() -> SealPolicy:
+    """How after-images are sealed."""
+    return SealPolicy.build(
         artifact_format="dpone_parquet_v1",
         content_encoding="dpone_row_v1",
         content_chunk_rows=8192,
@@ -118,7 +122,11 @@ def platform() -> PlatformPolicy:
         retention_policy_sha256=sha("2"),
         retention_days=35,
     )
-    resources = WorkflowResourcePolicy.build(
+
+
+def resources() -> WorkflowResourcePolicy:
+    """Budgets of the workflow."""
+    return WorkflowResourcePolicy.build(
         max_clickhouse_staging_bytes=6_442_450_944,
         max_prepared_models=2,
         max_retained_generation_bytes=137_438_953_472,
@@ -128,6 +136,10 @@ def platform() -> PlatformPolicy:
         max_disk_bytes=549_755_813_888,
         min_clickhouse_free_bytes=274_877_906_944,
     )
+
+
+def platform() -> PlatformPolicy:
+    """The platform's policies, each with its own digest."""
     return PlatformPolicy.build(
         environment="production",
         archetype="scope_stable_event_fact",
@@ -136,9 +148,9 @@ def platform() -> PlatformPolicy:
         closed_day_lag_days=1,
         max_models_per_workflow=32,
         scope_image_namespace_policy_sha256=sha("3"),
-        deadline_policy_sha256=deadlines.digest,
-        seal_policy_sha256=seal.digest,
-        workflow_resource_policy_sha256=resources.digest,
+        deadline_policy_sha256=deadlines().digest,
+        seal_policy_sha256=seal().digest,
+        workflow_resource_policy_sha256=resources().digest,
     )
 
 

@@ -29,6 +29,7 @@ from dpone_contracts.testing.memory_catalog import (
     MemoryDdlFreeze,
     MemoryRelationObserver,
 )
+from dpone_contracts.testing.memory_files import MemoryFrozenBytes, MemoryIndex
 from dpone_contracts.testing.memory_ports import MemoryPorts, memory_ports, seed
 from dpone_contracts.testing.memory_rows import TargetRows
 from dpone_contracts.testing.plan_example import Example, ExampleModel, example_bundle
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from dpone_contracts.ports.attestor import Attestor
     from dpone_contracts.ports.catalog import CatalogReader, DdlFreeze
     from dpone_contracts.ports.clock import Clock
+    from dpone_contracts.ports.deployment_files import FrozenBytes, ProjectionIndex
     from dpone_contracts.ports.documents import DocumentStore
     from dpone_contracts.ports.guard import ActivationGuard
     from dpone_contracts.ports.image_reader import ImageReader
@@ -112,10 +114,12 @@ class Implemented:
     clock: Clock
     ddl_freeze: DdlFreeze
     document_store: DocumentStore
+    frozen_bytes: FrozenBytes
     image_reader: ImageReader
     model_build: ModelBuild
     prepared_publisher: PreparedPublisher
     progress: Progress
+    projection_index: ProjectionIndex
     refresh_state: RefreshState
     relation_observer: RelationObserver
     scope_mutation: ScopeMutation
@@ -134,10 +138,12 @@ def test_every_port_has_an_implementation_in_memory() -> None:
         clock=ports.clock,
         ddl_freeze=MemoryDdlFreeze(),
         document_store=ports.documents,
+        frozen_bytes=MemoryFrozenBytes(),
         image_reader=ports.images,
         model_build=ports.build,
         prepared_publisher=ports.publisher,
         progress=ports.progress,
+        projection_index=MemoryIndex(),
         refresh_state=ports.state,
         relation_observer=MemoryRelationObserver(),
         scope_mutation=ports.mutation,

@@ -77,7 +77,7 @@ def write_index(
     for projection in by_digest.values():
         data = projection.to_bytes()
         path = PROJECTION_NAME.format(_hex(projection.digest))
-        _create(folder / path, data)
+        create_only(folder / path, data)
         listed.append(_listing(projection, path, data))
     listed.sort(key=lambda one: (one.dag_id, one.scope_start, one.dag_projection_sha256))
     index = DeploymentIndex.build(
@@ -89,7 +89,7 @@ def write_index(
     for one in index.projections:
         _read_projection(folder, index, one)
     path_of_index = folder / INDEX_NAME.format(_hex(index.digest))
-    _create(path_of_index, index.to_bytes())
+    create_only(path_of_index, index.to_bytes())
     read_index(path_of_index)
     return path_of_index
 
@@ -165,7 +165,7 @@ def _document(kind: type[D], data: bytes, path: Path) -> D:
         raise _refused(path, str(error)) from None
 
 
-def _create(path: Path, data: bytes) -> None:
+def create_only(path: Path, data: bytes) -> None:
     """Put a complete file under a name that has none; the same bytes there already are as good."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-") as fresh:

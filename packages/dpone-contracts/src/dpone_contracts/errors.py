@@ -42,6 +42,7 @@ DPONE_ACTIVATION_CONFLICT | REFUSED | Another activation is stored under this de
 DPONE_ACTIVATION_NOT_FOUND | REFUSED | No activation is stored under this deployment and plan bundle | the two ids in the evidence, against the deployment index | dpone refresh status
 DPONE_ADMISSION_ABSENT | REFUSED | The operation was never admitted in this store | the operation id and the store's identity | dpone refresh status
 DPONE_ADMISSION_EXISTS | REFUSED | The execution has been admitted before; nothing is acquired twice | the attempts of the execution | dpone refresh status
+DPONE_ADVANCE_BLOCKED | REFUSED | The next day can't be planned: an earlier plan failed, or the models are covered to different days | the days and plans in the evidence | dpone refresh status
 DPONE_ARTIFACT_CHUNK_OVER_BUDGET | REFUSED | One block of 8,192 rows is larger than a chunk may be | the figure in the evidence and the seal policy's limit | dpone refresh status
 DPONE_ARTIFACT_CONCURRENT_CREATE | REFUSED | The store refused a create because another was under way, and nothing is there | who else writes under the operation's prefix | dpone refresh status
 DPONE_ARTIFACT_CONFLICT | CORRUPTION | Other bytes stand under a key that this operation must create | the object's key, version and digest in the evidence | dpone refresh status
@@ -56,6 +57,8 @@ DPONE_ARTIFACT_STORE_UNFIT | REFUSED | The store failed the start-up probe: a se
 DPONE_ATTEMPT_ALREADY_INVOKED | REFUSED | The attempt has been launched before or its fate is settled; SQL is never tried again | the attempt's intent and fate rows | dpone refresh recover plan
 DPONE_ATTEMPT_NOT_QUIESCENT | UNVERIFIED | Something of the earlier attempt still runs in an engine, or cannot be seen | sessions and queries of the attempt | dpone refresh status
 DPONE_ATTEMPT_NOT_TERMINATED | UNVERIFIED | Nothing trusted proves that the earlier attempt has ended; a heartbeat is no proof | the pod or process of the attempt | dpone refresh status
+DPONE_BASELINE_CHANGED | REFUSED | The relation is no longer what the frozen adoption receipt says, and that receipt was never stored | writers of the relation since; the frozen receipt in the deployment's folder | dpone refresh status
+DPONE_BASELINE_NOT_ADOPTED | REFUSED | A model of the deployment has no baseline that is adopted in this store | the model in the evidence, the store's identity | dpone refresh adopt-baseline
 DPONE_BASELINE_NOT_CONFORMANT | REFUSED | The relation cannot be adopted: a key stands more than once, or the table has no identity | the relation named in the message | dpone refresh status
 DPONE_BUDGET_EXCEEDED | REFUSED | A resource budget of the policy doesn't hold before the next side effect | the figure and the limit in the message | dpone refresh status
 DPONE_BUILD_NOT_COMMITTED | REFUSED | The model's mutation did not commit; nothing of it is left | dbt's log and the gate that stopped it | dpone refresh recover plan
@@ -109,9 +112,11 @@ DPONE_CONTROL_SCHEMA_VERSION | REFUSED | The control schema is of an older or ne
 DPONE_CORRUPTION_MIXED_PUBLICATION | CORRUPTION | Heads, checkpoint and journal stand partly before and partly after one state publication | the rows named in the evidence | stop and call the platform's owner
 DPONE_CORRUPTION_UUID_MAP | CORRUPTION | The names of target and shadow stand for neither the predecessor nor the successor map | the UUIDs in the evidence, system.tables and query_log | stop and call the platform's owner
 DPONE_DATABASE_DIFFERS | REFUSED | Connection, target and control state are not in one database, or in other schemas than planned | the names in the message | dpone doctor
+DPONE_DAY_NOT_CLOSED | REFUSED | The day is not over, or its lag has not passed; only a closed UTC day is planned | closed_day_lag_days of the platform policy, and the clock | dpone refresh status
 DPONE_DBT_PROJECT_UNFIT | USAGE | The dbt project can't be put under the platform's root | the file or setting in the message; `dbt deps` installs packages | dpone refresh compile
 DPONE_DDL_EPOCH_MOVED | REFUSED | The target or an object that its model reads was changed since it was certified | DDL on the covered objects | dpone refresh status
 DPONE_DEPLOYMENT_CONFLICT | REFUSED | The deployment belongs to another release or store | the deployment and release in the evidence | dpone refresh status
+DPONE_DEPLOYMENT_DOCUMENTS | REFUSED | A document of the deployment is absent, there twice, no valid document, or not the one that another names | the file, schema or digest in the evidence | dpone schemas validate
 DPONE_DEPLOYMENT_INDEX_CONFLICT | CORRUPTION | Other bytes stand under a name that the deployment publishes create-only | the file in the evidence, and who else writes to the folder | stop and call the platform's owner
 DPONE_DEPLOYMENT_INDEX_REFUSED | REFUSED | The local deployment index, or a projection that it lists, is not exactly what the deployment published | the file and the rule in the message; publish the folder anew | dpone refresh status
 DPONE_DOCUMENT_COMMIT_UNKNOWN | UNKNOWN | The commit of a document was sent and its answer was lost | the document under its digest; the same bytes may be sent again | dpone refresh status
@@ -123,11 +128,13 @@ DPONE_DOCUMENT_RULE | REFUSED | Fields of one document contradict a rule of the 
 DPONE_DOCUMENT_SCHEMA | REFUSED | The schema id is missing, unknown or not the expected one | the document's schema field | dpone schemas list
 DPONE_DOCUMENT_SPELLING | REFUSED | A value has a second spelling; only one is admitted | the field path in the evidence | dpone schemas validate FILE
 DPONE_DOCUMENT_TEXT | REFUSED | The bytes are no canonical JSON object | encoding, duplicate keys and numbers of the text | dpone schemas validate FILE
+DPONE_DSN_ABSENT | USAGE | The variable that says how to reach an engine is not set; there is no default | DPONE_MSSQL_DSN, DPONE_CLICKHOUSE_DSN, DPONE_OBJECT_STORE | dpone refresh --help
 DPONE_EXCHANGE_UNKNOWN | UNKNOWN | The EXCHANGE was sent and the UUID map cannot settle yet which generation stands | statements of the attempt in system.processes, then the UUID map | dpone refresh recover plan
 DPONE_EXECUTION_NOT_BOUND | REFUSED | The plan is not bound to this DagRun | the binding of the plan | dpone refresh status
 DPONE_FENCE_LOST | REFUSED | The guard is not held by this attempt under this fencing epoch | the guard's holder | dpone refresh status
 DPONE_GUARD_HELD | REFUSED | Another run holds a guard that this one needs | the holders in the evidence | dpone refresh status
 DPONE_IMAGE_CONFLICT | REFUSED | The registered image relations of the attempt are not the ones that stand there now | the attempt's images | dpone refresh recover plan
+DPONE_INDEX_NOT_PROMOTABLE | REFUSED | A plan of the DAG before this one is not terminal; its projection stays the current one | the plan in the evidence | dpone refresh status
 DPONE_INTERNAL | CORRUPTION | A rule that the program itself guarantees does not hold | the log of this command, and report it | stop and call the platform's owner
 DPONE_JOURNAL_CORRUPT | CORRUPTION | Stored journal entries do not follow the state graph | the entry named in the evidence | stop and call the platform's owner
 DPONE_JOURNAL_EDGE_REFUSED | REFUSED | The state graph has no such edge from the operation's present state with this receipt | the operation's journal | dpone refresh status
@@ -184,6 +191,7 @@ DPONE_MUTATION_SCOPE_TARGET | REFUSED | The before image holds a row outside the
 DPONE_MUTATION_SESSION_UNFIT | REFUSED | Database, session options or isolation level are not those that the mutation is written for | profile and database settings | dpone doctor
 DPONE_MUTATION_TRANSACTION_LOST | REFUSED | The transaction was ended inside the mutation | the server's log | dpone refresh status
 DPONE_MUTATION_TYPE_DRIFT | REFUSED | The model's temp relation or the target has other columns or types than planned | types of the model's columns, cast exactly | dpone refresh status
+DPONE_OPERATION_NOT_FOUND | REFUSED | The store knows no such operation, scope or workflow | the id, against the deployment's plans | dpone refresh status
 DPONE_PLAN_BOUND_TO_OTHER_RUN | REFUSED | The plan is bound to another DagRun; one plan binds one DagRun for ever | the DagRun in the evidence | dpone refresh status
 DPONE_PREDECESSOR_CHANGED | CORRUPTION | The old generation received parts after the proof; a write may be lost | the predecessor's part list and its writers | stop and call the platform's owner
 DPONE_PREFLIGHT_UNVERIFIED | UNVERIFIED | Something that must be known before dbt starts could not be read | permissions and locks named in the message | dpone doctor
@@ -197,6 +205,7 @@ DPONE_ROW_BATCH_UNEXPECTED | REFUSED | An image's batch lacks a column, has anot
 DPONE_ROW_VALUE_REFUSED | REFUSED | A value is outside its column's type or cannot be carried exactly | the column and the rule, in SQL Server | dpone refresh status
 DPONE_SCOPE_DIVERGED | REFUSED | The SQL Server scope is no longer what the committed mutation left; somebody wrote to it | writers of the target since the receipt | dpone refresh recover plan
 DPONE_SCOPE_HEAD_MOVED | REFUSED | The scope is not at the planned revision | the scope's head | dpone refresh status
+DPONE_SCOPE_PLANNED | REFUSED | The day has another plan in this deployment that is not terminal | the plan in the evidence | dpone refresh status
 DPONE_SCRATCH_CONFLICT | REFUSED | An object stands under a scratch name of dbt, which dbt would drop | the object in the message; nothing is dropped for you | dpone refresh status
 DPONE_SEAL_CONTENT_MISMATCH | CORRUPTION | The rows that were exported are not the rows of the committed image | the image relation and its receipt | stop and call the platform's owner
 DPONE_SEAL_NOT_AUTHORISED | REFUSED | Only a reconciled, committed image of an operation in PREPARING may be sealed | the operation's journal and receipts | dpone refresh status
@@ -206,6 +215,7 @@ DPONE_SEMANTIC_REFRESH_PRODUCTION_ACTIVATION_UNAVAILABLE | REFUSED | Release 0.7
 DPONE_SEMANTIC_REFRESH_WORKER_ADMISSION_COMMIT_UNKNOWN | UNKNOWN | The commit of an admission was sent and its answer was lost | activation authority, guards, journals and admission closure, with scheduling frozen | dpone refresh status
 DPONE_SHADOW_MISMATCH | REFUSED | The shadow is not the old target with the staged rows; nothing was published | the figures in the evidence | dpone refresh status
 DPONE_SQL_OUTCOME_UNKNOWN | UNKNOWN | Nothing proves whether the mutation committed | receipt, fate row, images and sessions in the evidence | dpone refresh recover plan
+DPONE_STAGE_REFUSED | REFUSED | The deployment's documents do not permit a plan bundle | the rule in the evidence | dpone schemas validate
 DPONE_STAGING_MISMATCH | REFUSED | Staging is not exactly the sealed content; nothing was published | the figures in the evidence | dpone refresh status
 DPONE_STATE_COMMIT_UNKNOWN | UNKNOWN | The commit of a state change was sent and its answer was lost | the rows of the operation, read again | dpone refresh recover plan
 DPONE_STATE_ROW_MOVED | REFUSED | A compare-and-set found another row than expected; nothing was written | the row named in the message | dpone refresh status

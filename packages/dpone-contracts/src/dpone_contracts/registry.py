@@ -64,6 +64,7 @@ ADDITIVE: Mapping[str, str] = MappingProxyType(
         f"{_PREFIX}proof-bundle.v1": "descriptors:ProofBundle",
         f"{_PREFIX}release-descriptor.v1": "descriptors:ReleaseDescriptor",
         f"{_PREFIX}deployment-descriptor.v1": "descriptors:DeploymentDescriptor",
+        f"{_PREFIX}model-deployment.v1": "model_deployment:ModelDeployment",
         f"{_PREFIX}activation-receipt.v1": "descriptors:ActivationReceipt",
         f"{_PREFIX}deployment-index.v1": "descriptors:DeploymentIndex",
     }

@@ -302,6 +302,7 @@ SCHEMAS: dict[str, tuple[str, str]] = {
         "CleanupAcknowledgement",
         "cleanup_receipt_sha256",
     ),
+    "dpone.semantic-refresh-model-deployment.v1": ("ModelDeployment", "model_deployment_sha256"),
 }
 PARTS: dict[str, str] = {
     "AbsentShadow": """
@@ -519,6 +520,15 @@ PARTS: dict[str, str] = {
         compiled_sql_sha256:sha macro_closure_sha256:sha toolchain_sha256:sha
         resolved_relation_dependency_digest:sha resolved_module_dependency_digest:sha
         catalog_observation_digest:sha parser_runtime_policy_digest:sha target_independence_policy_digest:sha
+    """,
+    "ModelDeployment": """
+        schema:=dpone.semantic-refresh-model-deployment.v1 model_deployment_sha256:sha deployment_id:sha
+        model_unique_id:model owner_generation:n1
+        baseline_kind:=certified_initial_load|adopted_complete_relation_conformant baseline_generation:n1
+        coverage_start:day coverage_end:day mssql_relation_id:id source_relation_id:id publication_database:id
+        publication_table:id artifact_authority:ArtifactAuthority resource_policy_sha256:sha
+        route_certification_receipt_sha256:sha writer_exclusivity_assurance_receipt_sha256:sha
+        ddl_freeze_assurance_receipt_sha256:sha utc_semantics_assurance_receipt_sha256?:sha
     """,
     "ModelProofs": """
         model_unique_id:model definition:ModelDefinitionProof read_dependencies:ReadDependencyProof
@@ -1816,6 +1826,12 @@ def deadlines(doc: Doc) -> Iterator[Broken]:
             yield f"{name}_seconds", "deadlines-nest", False
 
 
+def model_deployment(doc: Doc) -> Iterator[Broken]:
+    """Cover some days."""
+    if instant(doc["coverage_start"]) >= instant(doc["coverage_end"]):
+        yield "coverage_end", "coverage-not-empty", False
+
+
 RULES: dict[str, Callable[[Doc], Iterator[Broken]]] = {
     "EffectiveKeyColumn": key_column,
     "OperationPlan": operation_plan,
@@ -1852,6 +1868,7 @@ RULES: dict[str, Callable[[Doc], Iterator[Broken]]] = {
     "PlanBundle": plan_bundle,
     "DagProjection": projection,
     "ActivationReceipt": scope_receipt,
+    "ModelDeployment": model_deployment,
     "ModelBuildReceipt": build_receipt,
     "ExchangeReceipt": exchange_receipt,
     "PublicationReceipt": publication_receipt,

@@ -16,10 +16,12 @@ from dpone_lab import profile
 from dpone_lab.demo_command import demo
 from dpone_lab.faults_command import faults
 from dpone_lab.profile import LabError
+from dpone_lab.refresh_command import app as refresh
 
 app = typer.Typer(no_args_is_help=True, help="The disposable local profile.")
 app.command()(demo)
 app.command()(faults)
+app.add_typer(refresh, name="refresh")
 
 Directory = Annotated[
     Path, typer.Option("--directory", "-d", help="The lab's directory; made by up, removed by down.")

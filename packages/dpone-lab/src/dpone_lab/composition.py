@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import base64
 import secrets
+import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpone.composition.operator import ARTIFACT_KEY, CLICKHOUSE, MSSQL, STORE, EngineComposition, Engines
 from dpone.composition.runtime import RuntimeSettings, build_services
 from dpone_contracts.scalars import instant
 from dpone_lab import lab_policies
 from dpone_lab.authority import LabAttestor, LabGuard
+from dpone_lab.faults import hold_at
+from dpone_lab.fixture import MART_SCHEMA
 from dpone_lab.platform import LabObserver, PodRegistry
 
 if TYPE_CHECKING:
+    from dpone.application.deployment import DeploymentInputs
     from dpone.application.services import Services
+    from dpone.composition.operator import WorkerFiles
     from dpone_contracts.ports.progress import Progress
+    from dpone_lab.faults import Injection
+    from dpone_lab.profile import LabProfile
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,16 @@ class LabSettings:
         """The file of the key that the lab's artifacts are encrypted with; it dies with the lab."""
         return Path(self.directory) / "artifact.key"
 
+    @property
+    def deployment(self) -> Path:
+        """The folder with the documents of the sample deployment."""
+        return Path(self.directory) / "deployment"
+
+    @property
+    def index(self) -> Path:
+        """Where projections and indexes are published."""
+        return Path(self.directory) / "index"
+
     def make_artifact_key(self) -> None:
         """Write a fresh random key, readable by this account alone."""
         self.artifact_key.touch(mode=0o600)
@@ -85,8 +103,62 @@ class LabSettings:
         )
 
 
+def settings_of(lab: LabProfile) -> LabSettings:
+    """The settings of a running lab's workers."""
+    directory = Path(lab.directory)
+    return LabSettings(
+        marker=lab.marker,
+        mssql_dsn=lab.mssql_dsn,
+        clickhouse_dsn=lab.clickhouse_dsn,
+        object_store=lab.object_store,
+        project=str(directory / "project"),
+        manifest=str(directory / "manifest.json"),
+        directory=lab.directory,
+        model_schema=MART_SCHEMA,
+        embedded_clickhouse=any(process.name == "ClickHouse" for process in lab.processes),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HoldingComposition(EngineComposition):
+    """The lab's composition, whose run may wait for SIGKILL at a boundary."""
+
+    hold: Injection | None = None
+
+    def run(self, inputs: DeploymentInputs, files: WorkerFiles, progress: Progress) -> Services:
+        """The services of a run, held where that was asked for."""
+        # A zero-argument super() has no class cell in a class that slots rebuilt.
+        services = EngineComposition.run(self, inputs, files, progress)
+        return services if self.hold is None else hold_at(services, self.hold, _say_held)
+
+
+def _say_held() -> None:
+    sys.stderr.write("held: waiting for SIGKILL\n")
+    sys.stderr.flush()
+
+
+def lab_composition(settings: LabSettings, hold: Injection | None = None) -> HoldingComposition:
+    """What the operator's commands are composed from on a lab: the allow-guard is only ever built here."""
+    attestor = LabAttestor(settings.attestations)
+    return HoldingComposition(
+        engines=Engines(
+            {
+                MSSQL: settings.mssql_dsn,
+                CLICKHOUSE: settings.clickhouse_dsn,
+                STORE: settings.object_store,
+                ARTIFACT_KEY: f"file:{settings.artifact_key}",
+            }
+        ),
+        guard=LabGuard(settings.marker),
+        observer=LabObserver(PodRegistry(settings.pods), attestor),
+        attestor=attestor,
+        policies_from_plan=settings.embedded_clickhouse,
+        hold=hold,
+    )
+
+
 def lab_services(settings: LabSettings, progress: Progress) -> Services:
-    """The services of a run on the lab: the allow-guard is only ever built here."""
+    """The services of a run on the lab, under the allow-guard."""
     attestor = LabAttestor(settings.attestations)
     return build_services(
         settings.runtime(),

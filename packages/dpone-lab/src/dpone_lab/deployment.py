@@ -6,7 +6,7 @@ import json
 import platform as platform_module
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from importlib import resources
 from importlib.metadata import version
@@ -14,22 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from dpone.application.activation import ActivationServices, activate
-from dpone.application.baseline import BaselineInputs, BaselineServices, adopt_baseline
+from dpone.application.baseline import adopt_baselines
+from dpone.application.daily import activate_day
 from dpone.application.evidence import collect, write_folder
 from dpone.application.release import WorkflowRelease, workflow_proof_bundle
 from dpone.application.services import require
+from dpone.cli.deployment_folder import read_folder
 from dpone.composition.catalog_snapshot import snapshot_document
+from dpone.composition.operator import Promotion
 from dpone.composition.runtime import build_deployment_ports, odbc_fields
 from dpone_contracts.canonical import canonical_bytes, digest_of
 from dpone_contracts.catalog import ClosureBudget
 from dpone_contracts.descriptors import DeploymentDescriptor
-from dpone_contracts.identity import (
-    DeploymentStage,
-    ModelAuthorities,
-    TargetHead,
-    compile_release,
-)
+from dpone_contracts.errors import DponeError
+from dpone_contracts.identity import compile_release
+from dpone_contracts.model_deployment import ModelDeployment
 from dpone_contracts.relations import SqlRelation
 from dpone_contracts.scope import DayScope
 from dpone_dbt_proof.catalog_snapshot import load_snapshot
@@ -41,8 +40,9 @@ from dpone_dbt_proof.project_proof import ProofInputs, TwoRoots, catalog_roots, 
 from dpone_dbt_proof.proof_bundle import bundle_bytes
 from dpone_dbt_proof.read_dependencies import ReadBudget
 from dpone_lab import lab_policies
+from dpone_lab.authority import LabAttestor
 from dpone_lab.certification import Assurances, lab_digest, unverified_route
-from dpone_lab.composition import LabSettings, lab_services
+from dpone_lab.composition import LabSettings, lab_composition, lab_services, settings_of
 from dpone_lab.fixture import (
     BASELINE_DAYS,
     MART_SCHEMA,
@@ -63,8 +63,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import date
 
+    from dpone.application.activation import ActivationServices
+    from dpone.application.deployment import DeploymentInputs
     from dpone.application.services import Services
-    from dpone_contracts.descriptors import ModelProofs, ProofBundle, ReleaseDescriptor
+    from dpone_contracts.descriptors import ModelProofs, ProofBundle
     from dpone_contracts.document import Document
     from dpone_contracts.policies import PlatformPolicy
     from dpone_contracts.receipts import RouteLiveCertificationReceipt
@@ -90,11 +92,8 @@ class Deployment:
     clickhouse: ClickHouseLogin
     services: Services
     platform: PlatformPolicy
-    proofs: ProofBundle
-    release: ReleaseDescriptor
-    descriptor: DeploymentDescriptor
-    authorities: dict[str, ModelAuthorities]
-    kept: tuple[Document, ...]
+    inputs: DeploymentInputs
+    activation: ActivationServices
 
     def engines(self) -> Engines:
         """How the independent check reaches both databases."""
@@ -109,38 +108,12 @@ class Deployment:
 
     def activate(self, day: date) -> tuple[str, str]:
         """Activate one UTC day over the present heads; (deployment id, plan bundle digest)."""
-        models = {
-            model: replace(authority, head=self._head(authority))
-            for model, authority in self.authorities.items()
-        }
-        stage = DeploymentStage(
-            proofs=self.proofs,
-            platform=self.platform,
-            release=self.release,
-            deployment=self.descriptor,
-            scope=DayScope.of(day),
-            workflow_mode="normal",
-            models=models,
-        )
-        services = ActivationServices(self.services.clock, self.services.guard, self.services.activations)
-        activated = activate(services, stage, self.kept)
-        return self.descriptor.deployment_id, activated.bundle.digest
-
-    def _head(self, authority: ModelAuthorities) -> TargetHead:
-        head = self.services.activations.target_head(authority.baseline.clickhouse_target_authority_id)
-        if head is None:
-            return TargetHead.of_baseline(authority.baseline)
-        return TargetHead(
-            generation=head.generation,
-            generation_id=head.generation_id,
-            operation_id=head.owner_operation_id,
-            target_uuid=head.target_uuid,
-            terminal_receipt_sha256=head.terminal_receipt_sha256,
-        )
+        activated = activate_day(self.activation, self.inputs, DayScope.of(day), promoting=False)
+        return self.inputs.descriptor.deployment_id, activated.bundle.digest
 
     def documents(self, plan_bundle_sha256: str, evidence: Path | None) -> list[dict[str, Any]]:
         """Every document of a plan and its run; kept as files where a folder is given."""
-        found = collect(self.services, self.descriptor.deployment_id, plan_bundle_sha256)
+        found = collect(self.services, self.inputs.descriptor.deployment_id, plan_bundle_sha256)
         if evidence is not None:
             write_folder(found, evidence)
         return [
@@ -152,36 +125,46 @@ class Deployment:
 def deploy(lab: LabProfile, day: date, step: Callable[[str], AbstractContextManager[None]]) -> Deployment:
     """Fill the engines, prove the sample project, release it, deploy it, adopt its baselines."""
     require_disposable(lab)
-    directory = Path(lab.directory)
-    login = _clickhouse_login(lab.clickhouse_dsn)
-    settings = LabSettings(
-        marker=lab.marker,
-        mssql_dsn=lab.mssql_dsn,
-        clickhouse_dsn=lab.clickhouse_dsn,
-        object_store=lab.object_store,
-        project=str(directory / "project"),
-        manifest=str(directory / "manifest.json"),
-        directory=lab.directory,
-        model_schema=MART_SCHEMA,
-        embedded_clickhouse=any(process.name == "ClickHouse" for process in lab.processes),
-    )
+    settings = settings_of(lab)
+    with step("install the control schema"):
+        require(install(settings.runtime().sql_server, ControlNames()))
+    prepare(lab, day, step)
+    with step("adopt baselines"):
+        return deployment_of(lab)
+
+
+def deployment_of(lab: LabProfile) -> Deployment:
+    """The deployment of a prepared lab; baselines that are not adopted yet are adopted."""
+    settings = settings_of(lab)
+    return _adopted(settings, _clickhouse_login(lab.clickhouse_dsn), settings.deployment)
+
+
+def prepare(lab: LabProfile, day: date, step: Callable[[str], AbstractContextManager[None]]) -> Path:
+    """Fill the engines, prove the sample project, release it, and write the deployment's documents into a folder.
+
+    The control schema is there already: the assurances certify the DDL epoch that it counts.
+    """
+    require_disposable(lab)
+    settings, login = settings_of(lab), _clickhouse_login(lab.clickhouse_dsn)
+    if settings.deployment.exists():
+        raise DponeError(
+            "DPONE_LAB_DIRECTORY_TAKEN", f"{settings.deployment} exists: the lab is prepared already"
+        )
     with resources.as_file(resources.files("dpone_lab") / "sample_project") as sample:
         shutil.copytree(sample, settings.project)
     with ThreadPoolExecutor(1) as pool:
         # dbt compiles offline: it needs no engine and runs while they are filled.
-        compiling = pool.submit(_compile, settings, directory / "compile")
+        compiling = pool.submit(_compile, settings, Path(lab.directory) / "compile")
         with step("load base tables and baselines"):
             loader = _loader(lab)
             create_base_tables(lab.mssql_dsn, loader)
             create_marts(lab.mssql_dsn, loader, login, day)
-        with step("install the control schema"):
-            settings.make_artifact_key()
-            require(install(settings.runtime().sql_server, ControlNames()))
         with step("prove the sample project"):
+            settings.make_artifact_key()
             platform = lab_policies.platform_policy()
             proven = _prove(settings, platform, compiling.result())
-    with step("release, deploy, adopt baselines"):
-        return _deploy(settings, login, platform, proven, day)
+    with step("release and deploy"):
+        return _release(settings, login, platform, proven, day, settings.deployment)
 
 
 def _loader(lab: LabProfile) -> BulkLoader:
@@ -250,14 +233,16 @@ def _certified_tuple(settings: LabSettings) -> bytes:
     )
 
 
-def _deploy(
+def _release(
     settings: LabSettings,
     login: ClickHouseLogin,
     platform: PlatformPolicy,
     compiled: dict[str, Any],
     day: date,
-) -> Deployment:
-    services = lab_services(settings, _Quiet())
+    folder: Path,
+) -> Path:
+    """Write every document of the deployment into a folder: what a release and a deployment pipeline would hand over."""
+    attestor = LabAttestor(settings.attestations)
     deadlines = lab_policies.deadlines()
     database = odbc_fields(settings.mssql_dsn)["DATABASE"]
     models = [model["unique_id"] for flow in compiled["workflows"] for model in flow["models"]]
@@ -302,61 +287,34 @@ def _deploy(
         runtime_policy_sha256=deadlines.digest,
         compiler_policy_sha256=lab_digest("compiler policy"),
     )
-    route = unverified_route(services.attestor, proofs, lab_policies.ENVIRONMENT)
-    adopted = [
-        _adopt(settings, services, platform, proofs, model, descriptor, route, day) for model in proofs.models
-    ]
-    kept: list[Document] = [
-        proofs,
-        release,
-        descriptor,
-        platform,
-        deadlines,
-        lab_policies.seal_policy(),
-        route,
-    ]
-    kept += [lab_policies.workflow_resources(), lab_policies.workflow_profile(), proofs.mutation_closure]
-    kept += [proofs.lifecycle_policy]
-    for authority, model in zip(adopted, proofs.models, strict=True):
-        kept += [
-            authority.baseline,
-            authority.writer_assurance,
-            authority.ddl_assurance,
-            authority.resource_policy,
-        ]
-        kept += [model.definition, model.read_dependencies, model.key_template]
-        kept += [authority.utc_assurance] if authority.utc_assurance is not None else []
-    return Deployment(
-        settings=settings,
-        clickhouse=login,
-        services=services,
-        platform=platform,
-        proofs=proofs,
-        release=release,
-        descriptor=descriptor,
-        authorities={m.model_unique_id: a for m, a in zip(proofs.models, adopted, strict=True)},
-        kept=tuple(kept),
-    )
+    route = unverified_route(attestor, proofs, lab_policies.ENVIRONMENT)
+    documents: list[Document] = [proofs, release, descriptor, platform, deadlines, route]
+    documents += [lab_policies.seal_policy(), lab_policies.workflow_resources()]
+    documents += [lab_policies.workflow_profile(), lab_policies.model_resources()]
+    for model in proofs.models:
+        documents += _held(settings, attestor, platform, proofs, model, descriptor, route, day)
+    write_folder({(each.SCHEMA, each.digest): each.to_bytes() for each in documents}, folder)
+    return folder
 
 
-def _adopt(
+def _held(
     settings: LabSettings,
-    services: Services,
+    attestor: LabAttestor,
     platform: PlatformPolicy,
     proofs: ProofBundle,
     model: ModelProofs,
     descriptor: DeploymentDescriptor,
     route: RouteLiveCertificationReceipt,
     day: date,
-) -> ModelAuthorities:
-    """Freeze the target's DDL epoch, issue the assurances, adopt the baseline up to the day."""
+) -> list[Document]:
+    """Freeze the target's DDL epoch, issue the assurances, and say what the deployment holds for the model."""
     ports = build_deployment_ports(settings.runtime())
     table = model.model_unique_id.split(".")[-1]
     target = SqlRelation(descriptor.mssql_database, MART_SCHEMA, table)
     closure = tuple(int(object_id) for object_id in model.read_dependencies.base_relation_object_ids)
     epoch = require(ports.ddl_freeze.cover(target, closure))
     assurances = Assurances(
-        attestor=services.attestor,
+        attestor=attestor,
         deployment=descriptor,
         platform=platform,
         proofs=proofs,
@@ -364,41 +322,40 @@ def _adopt(
         mssql_target_authority_id=f"mssql://{CONNECTION_ID}/{target.database}/{target.schema}.{target.name}",
         route_certification_receipt_sha256=route.digest,
     )
-    inputs = BaselineInputs(
-        proofs=model,
-        deployment=descriptor,
-        kind="certified_initial_load",
+    writer, ddl = assurances.writer_exclusivity(), assurances.ddl_freeze(epoch)
+    utc = assurances.utc_semantics(model.event_time_column)
+    held = ModelDeployment.build(
+        deployment_id=descriptor.deployment_id,
+        model_unique_id=model.model_unique_id,
+        owner_generation=1,
+        baseline_kind="certified_initial_load",
+        baseline_generation=1,
         coverage_start=DayScope.of(day - timedelta(days=BASELINE_DAYS)).start_text,
         coverage_end=DayScope.of(day).start_text,
-        generation=1,
         mssql_relation_id=str(target),
-        clickhouse_relation_id=f"{descriptor.clickhouse_database}.{table}",
         source_relation_id=f"{target.database}.raw.flights",
-        route=route,
-        writer_assurance=assurances.writer_exclusivity(),
-        ddl_assurance=assurances.ddl_freeze(epoch),
-        utc_assurance=assurances.utc_semantics(model.event_time_column),
-    )
-    baseline = adopt_baseline(
-        BaselineServices(
-            services.clock,
-            services.guard,
-            services.activations,
-            ports.sql_server,
-            ports.clickhouse,
-        ),
-        inputs,
-    )
-    return ModelAuthorities(
-        baseline=baseline,
-        head=TargetHead.of_baseline(baseline),
-        owner_generation=1,
-        resource_policy=lab_policies.model_resources(),
-        artifact_authority=lab_policies.artifact_authority(model.model_unique_id),
-        route=route,
-        writer_assurance=inputs.writer_assurance,
-        ddl_assurance=inputs.ddl_assurance,
-        utc_assurance=inputs.utc_assurance,
         publication_database=descriptor.clickhouse_database,
         publication_table=table,
+        artifact_authority=lab_policies.artifact_authority(model.model_unique_id),
+        resource_policy_sha256=lab_policies.model_resources().digest,
+        route_certification_receipt_sha256=route.digest,
+        writer_exclusivity_assurance_receipt_sha256=writer.digest,
+        ddl_freeze_assurance_receipt_sha256=ddl.digest,
+        utc_semantics_assurance_receipt_sha256=utc.digest,
+    )
+    return [held, writer, ddl, utc]
+
+
+def _adopted(settings: LabSettings, login: ClickHouseLogin, folder: Path) -> Deployment:
+    """Adopt the baselines of a folder's deployment."""
+    inputs = read_folder(folder)
+    composition = lab_composition(settings)
+    adopt_baselines(composition.baseline(folder, inputs), inputs)
+    return Deployment(
+        settings=settings,
+        clickhouse=login,
+        services=lab_services(settings, _Quiet()),
+        platform=inputs.platform,
+        inputs=inputs,
+        activation=composition.activation(folder, inputs, Promotion(settings.index)),
     )

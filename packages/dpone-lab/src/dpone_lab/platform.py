@@ -125,6 +125,22 @@ class WorkerEnd:
     events: tuple[dict[str, Any], ...]
 
 
+def run_pod(registry: PodRegistry, command: list[str], task_id: str, try_number: int) -> int:
+    """Run one command as a pod, its streams those of this process, and record its end; its exit status."""
+    pod_uid = str(uuid.uuid4())
+    process = subprocess.Popen([*command, "--pod-uid", pod_uid])
+    registry.write(PodRecord(pod_uid, process.pid, task_id, try_number, _now()))
+    code = _reaped(process)
+    registry.write(PodRecord(pod_uid, process.pid, task_id, try_number, _now(), code, _now()))
+    return code
+
+
+def _reaped(process: subprocess.Popen[Any]) -> int:
+    """Wait for a process; its exit status as a shell says it, 137 when killed."""
+    status = process.wait()
+    return 128 - status if status < 0 else status
+
+
 def run_worker(
     registry: PodRegistry,
     settings: dict[str, Any],
@@ -161,8 +177,7 @@ def run_worker(
         process.kill()
         process.wait()
         raise
-    status = process.wait()
-    code = 128 - status if status < 0 else status
+    code = _reaped(process)
     registry.write(PodRecord(pod_uid, process.pid, task_id, try_number, _now(), code, _now()))
     return WorkerEnd(pod_uid, process.pid, code, tuple(events))
 

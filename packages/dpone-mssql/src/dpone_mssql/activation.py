@@ -9,7 +9,13 @@ from dpone_contracts.canonical import decode, digest_checked
 from dpone_contracts.document import Valid, load_document, without
 from dpone_contracts.effects import Reason
 from dpone_contracts.errors import DponeError
-from dpone_contracts.ports.activation_store import ActivationRecord, Checkpoint, ScopeHead, TargetHead
+from dpone_contracts.ports.activation_store import (
+    ActivationRecord,
+    Checkpoint,
+    ScopeHead,
+    StoredPlan,
+    TargetHead,
+)
 from dpone_contracts.receipts import baseline_generation_id
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import (
@@ -134,6 +140,20 @@ class MssqlActivationStore:
         """Read the exact activation of a composite key, every stored byte verified."""
         return read_consistently(self._config, lambda tx: self._read(tx, deployment_id, plan_bundle_sha256))
 
+    def plans_of(self, deployment_id: str) -> tuple[StoredPlan, ...]:
+        """Read all activations of a deployment with what they are bound to and ended by, every byte verified."""
+        found = read_consistently(
+            self._config, lambda tx: tx.rows(self._sql["plans"], digest_bytes(deployment_id))
+        )
+        return tuple(
+            StoredPlan(
+                _stored_bytes(data, stored, deployment_id),
+                None if dag_run_id is None else str(dag_run_id),
+                None if summary is None else str(summary),
+            )
+            for data, stored, dag_run_id, summary in found
+        )
+
     def target_head(self, target_authority_id: str) -> TargetHead | None:
         """Read the head of a target."""
         return read_consistently(self._config, lambda tx: self._heads.target_head(tx, target_authority_id))
@@ -154,13 +174,6 @@ class MssqlActivationStore:
         if found is None:
             return None
         release_id, receipt, receipt_sha256, bundle, bundle_sha256 = found
-        for data, stored in ((receipt, receipt_sha256), (bundle, bundle_sha256)):
-            if sha256(bytes(data)).digest() != bytes(stored):
-                raise DponeError(
-                    "DPONE_DOCUMENT_CORRUPT",
-                    "the stored bytes of an activation are not those of their digest",
-                    {"plan_bundle_sha256": plan_bundle_sha256},
-                )
         documents = (
             (
                 str(schema),
@@ -173,8 +186,8 @@ class MssqlActivationStore:
             release_id=digest_text(release_id),
             deployment_id=deployment_id,
             plan_bundle_sha256=plan_bundle_sha256,
-            receipt=bytes(receipt),
-            plan_bundle=bytes(bundle),
+            receipt=_stored_bytes(receipt, receipt_sha256, deployment_id),
+            plan_bundle=_stored_bytes(bundle, bundle_sha256, deployment_id),
             documents=tuple(sorted(documents)),
         )
 
@@ -216,6 +229,17 @@ class MssqlActivationStore:
                     {"target_authority_id": receipt.clickhouse_target_authority_id, "model": str(model)},
                 )
             )
+
+
+def _stored_bytes(data: bytes, stored_sha256: bytes, deployment_id: str) -> bytes:
+    """Return the bytes of an activation whose SHA-256 holds; raises DponeError DPONE_DOCUMENT_CORRUPT otherwise."""
+    if sha256(bytes(data)).digest() != bytes(stored_sha256):
+        raise DponeError(
+            "DPONE_DOCUMENT_CORRUPT",
+            "the stored bytes of an activation are not those of their digest",
+            {"deployment_id": deployment_id},
+        )
+    return bytes(data)
 
 
 def _sorted(record: ActivationRecord) -> ActivationRecord:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from dpone_contracts.bindings import AttemptBinding
 from dpone_contracts.cleanup import RESOURCE_KINDS, allocation_id
 from dpone_contracts.effects import Reason
-from dpone_contracts.ports.refresh_state import Admission, AdmittedOperation, GuardHolder
+from dpone_contracts.ports.refresh_state import Admission, AdmittedOperation, GuardHolder, GuardRow
 from dpone_mssql.batches import Statements
 from dpone_mssql.connection import Refused
 from dpone_mssql.heads import require_one
@@ -135,6 +135,26 @@ class AdmissionRows:
         """Read the latest attempt of one operation."""
         row = tx.one(self._sql["latest_attempt"], digest_bytes(operation_id))
         return None if row is None else self._admitted(tx, row)
+
+    def plan_of(self, tx: Transaction, operation_id: str) -> tuple[str, str] | None:
+        """Read which plan an admitted operation belongs to."""
+        row = tx.one(self._sql["plan_of"], digest_bytes(operation_id))
+        return None if row is None else (digest_text(row[0]), digest_text(row[1]))
+
+    def guard(self, tx: Transaction, resource_id: str) -> GuardRow | None:
+        """Read one guard without locking it for a change."""
+        row = tx.one(self._sql["guard"], resource_id)
+        if row is None:
+            return None
+        status, epoch, execution, operation, attempt = row
+        return GuardRow(
+            resource_id,
+            str(status),
+            int(epoch),
+            digest_text(execution),
+            None if operation is None else digest_text(operation),
+            None if attempt is None else digest_text(attempt),
+        )
 
     def next_epoch(self, tx: Transaction) -> int:
         """Lock the counter and take one fencing epoch from it."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Admission,
         AdmittedOperation,
         AllocationAmounts,
+        GuardRow,
         PublicationRows,
         WorkerIdentity,
     )
@@ -92,6 +93,19 @@ class MssqlRefreshState:
         return read_consistently(
             self._config, lambda tx: self._admissions.latest(tx, workflow_execution_binding_sha256)
         )
+
+    def plan_of(self, operation_id: str) -> tuple[str, str] | None:
+        """Read the plan that an admitted operation belongs to."""
+        return read_consistently(self._config, lambda tx: self._admissions.plan_of(tx, operation_id))
+
+    def guards(self, resource_ids: tuple[str, ...]) -> tuple[GuardRow, ...]:
+        """Read those guards that were ever acquired."""
+
+        def read(tx: Transaction) -> tuple[GuardRow, ...]:
+            found = (self._admissions.guard(tx, resource_id) for resource_id in resource_ids)
+            return tuple(row for row in found if row is not None)
+
+        return read_consistently(self._config, read)
 
     def guard_quiescence(self, operation_id: str) -> tuple[int, bool] | None:
         """Observe sessions and guard of an operation's latest attempt."""

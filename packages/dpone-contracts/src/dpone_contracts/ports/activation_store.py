@@ -29,6 +29,15 @@ class ActivationRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """An activation receipt's bytes, the DagRun that the plan is bound to, and the schema of the summary that ends it."""
+
+    receipt: bytes
+    dag_run_id: str | None
+    summary_schema: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TargetHead:
     """The published generation of one target (specification, identity and state publication).
 
@@ -86,6 +95,11 @@ class ActivationStore(Protocol):
     @effect(EffectKind.READ)
     def read_activation(self, deployment_id: str, plan_bundle_sha256: str) -> ActivationRecord | None:
         """The exact activation of a composite key; there is no latest."""
+        ...
+
+    @effect(EffectKind.READ)
+    def plans_of(self, deployment_id: str) -> tuple[StoredPlan, ...]:
+        """All activations of a deployment in the order of storing: to discover, never authority."""
         ...
 
     @effect(EffectKind.READ)

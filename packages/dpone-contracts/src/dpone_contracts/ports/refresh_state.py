@@ -49,6 +49,18 @@ class GuardHolder:
 
 
 @dataclass(frozen=True, slots=True)
+class GuardRow:
+    """A guard as it stands: `status` ACTIVE, RELEASED or CLEANUP_REQUIRED; a workflow's guard has no operation."""
+
+    resource_id: str
+    status: str
+    fencing_epoch: int
+    workflow_execution_binding_sha256: str
+    operation_id: str | None
+    attempt_binding_sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class AdmittedOperation:
     """One operation of an admitted workflow: its attempt and what it holds."""
 
@@ -114,6 +126,16 @@ class RefreshState(Protocol):
     @effect(EffectKind.READ)
     def read_admission(self, workflow_execution_binding_sha256: str) -> Admission | None:
         """The admission of an execution with the latest attempt of every operation."""
+        ...
+
+    @effect(EffectKind.READ)
+    def plan_of(self, operation_id: str) -> tuple[str, str] | None:
+        """(deployment_id, plan_bundle_sha256) of an admitted operation."""
+        ...
+
+    @effect(EffectKind.READ)
+    def guards(self, resource_ids: tuple[str, ...]) -> tuple[GuardRow, ...]:
+        """Those guards that were ever acquired, in the order asked for."""
         ...
 
     @effect(EffectKind.READ)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpone_contracts.effects import NotApplied
 from dpone_contracts.journal import OperationState, reduce_journal
+from dpone_contracts.ports.activation_store import StoredPlan
 from dpone_contracts.ports.refresh_state import AllocationAmounts, WorkerIdentity
 from dpone_contracts.run_receipts import ExchangeReceipt, OutcomeObservation
 from dpone_contracts.summaries import FailedWorkflowSummary
@@ -115,6 +116,18 @@ class ActivationStoreSuite:
         not_applied(activations.activate(other), "DPONE_ACTIVATION_CONFLICT")
         assert activations.read_activation(record.deployment_id, record.plan_bundle_sha256) == record
 
+    def test_the_plans_of_a_deployment_are_listed_with_what_they_are_bound_to(
+        self, activations: ActivationStore, state: RefreshState, example: Example
+    ) -> None:
+        activated(activations, example)
+        record = activation_of(example, activations.identity())
+        assert activations.plans_of(record.deployment_id) == (StoredPlan(record.receipt, None, None),)
+        assert activations.plans_of(made_up("no deployment")) == ()
+        binding = bind_execution(example.bundle, WORKER.dag_run_id)
+        applied(state.bind_execution(binding, example.bundle, WORKER.dag_run_id))
+        bound = StoredPlan(record.receipt, WORKER.dag_run_id, None)
+        assert activations.plans_of(record.deployment_id) == (bound,)
+
     def test_there_is_no_latest_activation(self, activations: ActivationStore, example: Example) -> None:
         record = activation_of(example, activations.identity())
         applied(activations.activate(record))
@@ -156,6 +169,34 @@ class RefreshStateSuite:
             assert head is not None
             assert (head.state, head.version) == (OperationState.PREPARING, 1)
             assert len({allocation for allocation, _, _ in operation.allocations}) == 5
+
+    def test_an_admitted_operation_names_its_plan_and_its_guards_their_holders(
+        self, activations: ActivationStore, state: RefreshState, example: Example
+    ) -> None:
+        activated(activations, example)
+        bundle, operation = example.bundle, example.bundle.operation_plans[0].operation_id
+        names = (
+            bundle.run_guard_closure.workflow_guard_resource_id,
+            *bundle.run_guard_closure.resource_guard_ids,
+        )
+        assert state.plan_of(operation) is None
+        assert state.guards(names) == ()
+        admission = admitted(state, example)
+        assert state.plan_of(operation) == (
+            bundle.release_deployment_authority.deployment_id,
+            bundle.digest,
+        )
+        held = {row.resource_id: row for row in state.guards((*names, "no such guard"))}
+        assert set(held) == set(names)
+        assert {row.status for row in held.values()} == {"ACTIVE"}
+        for one in admission.operations:
+            row = held[one.guard_resource_id]
+            assert (row.operation_id, row.attempt_binding_sha256, row.fencing_epoch) == (
+                one.operation_id,
+                one.attempt.digest,
+                one.attempt.fencing_epoch,
+            )
+        assert held[names[0]].operation_id is None
 
     def test_an_execution_is_admitted_once(
         self, activations: ActivationStore, state: RefreshState, example: Example

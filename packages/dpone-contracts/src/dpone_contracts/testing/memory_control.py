@@ -9,7 +9,13 @@ from dpone_contracts.canonical import decode, digest_checked
 from dpone_contracts.document import Valid, load_document, without
 from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason
 from dpone_contracts.plan_bundle import PlanBundle
-from dpone_contracts.ports.activation_store import ActivationRecord, Checkpoint, ScopeHead, TargetHead
+from dpone_contracts.ports.activation_store import (
+    ActivationRecord,
+    Checkpoint,
+    ScopeHead,
+    StoredPlan,
+    TargetHead,
+)
 from dpone_contracts.ports.guard import StoreIdentity
 from dpone_contracts.receipts import BaselineAdoptionReceipt, baseline_generation_id
 
@@ -197,6 +203,15 @@ class MemoryActivationStore:
         """The activation of a composite key."""
         return self.control.rows.activations.get((deployment_id, plan_bundle_sha256))
 
+    def plans_of(self, deployment_id: str) -> tuple[StoredPlan, ...]:
+        """All activations of a deployment in the order of storing."""
+        rows = self.control.rows
+        return tuple(
+            _stored_plan(rows, key, record)
+            for key, record in rows.activations.items()
+            if key[0] == deployment_id
+        )
+
     def target_head(self, target_authority_id: str) -> TargetHead | None:
         """The head of a target."""
         return self.control.rows.target_heads.get(target_authority_id)
@@ -208,6 +223,11 @@ class MemoryActivationStore:
     def checkpoint(self, scope_family_id: str) -> Checkpoint | None:
         """The checkpoint of a scope family."""
         return self.control.rows.checkpoints.get(scope_family_id)
+
+
+def _stored_plan(rows: ControlRows, key: tuple[str, str], record: ActivationRecord) -> StoredPlan:
+    dag_run_id, binding = rows.executions.get(key, (None, ""))
+    return StoredPlan(record.receipt, dag_run_id, rows.summaries.get(binding, (None, ""))[0])
 
 
 def bundle_of(rows: ControlRows, operation_id: str) -> PlanBundle | None:

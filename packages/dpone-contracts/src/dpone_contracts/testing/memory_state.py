@@ -9,7 +9,7 @@ from dpone_contracts.bindings import AttemptBinding
 from dpone_contracts.build_receipt import ModelBuildReceipt
 from dpone_contracts.cleanup import RESOURCE_KINDS, allocation_id
 from dpone_contracts.journal import EntryRefused, JournalEntry, OperationState, advance, reduce_journal
-from dpone_contracts.ports.refresh_state import Admission, AdmittedOperation, PublicationRows
+from dpone_contracts.ports.refresh_state import Admission, AdmittedOperation, GuardRow, PublicationRows
 from dpone_contracts.summaries import DurableWorkflowSummary
 from dpone_contracts.testing.memory_control import (
     ControlRows,
@@ -113,6 +113,19 @@ class MemoryRefreshState:
             return None
         return Admission(
             latest[0].attempt.workflow_execution_id, workflow_execution_binding_sha256, tuple(latest)
+        )
+
+    def plan_of(self, operation_id: str) -> tuple[str, str] | None:
+        """(deployment_id, plan_bundle_sha256) of an admitted operation."""
+        return self.control.rows.plan_of.get(operation_id)
+
+    def guards(self, resource_ids: tuple[str, ...]) -> tuple[GuardRow, ...]:
+        """Those guards that were ever acquired."""
+        held = self.control.rows.guards
+        return tuple(
+            GuardRow(name, row.status, row.fence, row.execution, row.operation, row.attempt)
+            for name in resource_ids
+            if (row := held.get(name)) is not None
         )
 
     def guard_quiescence(self, operation_id: str) -> tuple[int, bool] | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpone.application.continuation import continue_run
 from dpone.application.operation import Run, run_of
-from dpone.application.services import Services, require
+from dpone.application.services import EvidenceServices, Services, require
 from dpone_contracts.bindings import WorkflowExecutionBinding
 from dpone_contracts.descriptors import ActivationReceipt
 from dpone_contracts.errors import DponeError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def load_activation(
-    services: Services, deployment_id: str, plan_bundle_sha256: str
+    services: EvidenceServices, deployment_id: str, plan_bundle_sha256: str
 ) -> tuple[PlanBundle, str]:
     """The activated plan bundle under its exact composite key, and the recovery fork that it was activated on.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from dpone.application.operation import Operation, Run, stored
-from dpone.application.services import Services, refuse_first, require
+from dpone.application.services import EvidenceServices, Services, refuse_first, require
 from dpone_contracts.build_receipt import ModelBuildReceipt
 from dpone_contracts.document import DocumentError
 from dpone_contracts.errors import DponeError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def settle(
-    services: Services, operation: Operation, recovery_fork: str
+    services: EvidenceServices, operation: Operation, recovery_fork: str
 ) -> tuple[SqlClassification, ModelBuildReceipt | None]:
     """The classified outcome of an attempt's mutation and, where it committed, its receipt.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NoReturn, assert_never
 
 from dpone.application.operation import Operation, head_of, last_stored, query_id_prefix, stored
-from dpone.application.services import Services, refuse_first, require
+from dpone.application.services import EvidenceServices, Services, refuse_first, require
 from dpone_contracts.effects import Applied, NotApplied, Unknown
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
@@ -72,16 +72,20 @@ def _relation(text: str) -> ClickHouseRelation:
     return ClickHouseRelation(database, name)
 
 
-def _scratch(this: _Commit) -> Scratch:
+def scratch_of(services: EvidenceServices, operation: Operation, generation: PreparedShadow) -> Scratch:
     """The scratch under the name that it has now: the prepared one, or the one that a burn gave the shadow."""
-    burned = last_stored(this.services, this.operation.plan.operation_id, PredecessorReceipt)
-    shadow = this.generation.shadow_relation if burned is None else burned.shadow_relation
+    burned = last_stored(services, operation.plan.operation_id, PredecessorReceipt)
+    shadow = generation.shadow_relation if burned is None else burned.shadow_relation
     return Scratch(
-        _relation(this.generation.staging_relation),
-        this.generation.staging_uuid,
+        _relation(generation.staging_relation),
+        generation.staging_uuid,
         _relation(shadow),
-        this.generation.shadow_uuid,
+        generation.shadow_uuid,
     )
+
+
+def _scratch(this: _Commit) -> Scratch:
+    return scratch_of(this.services, this.operation, this.generation)
 
 
 def _gates(this: _Commit, scratch: Scratch) -> None:

@@ -10,10 +10,12 @@ from dpone_contracts.document import admit_document
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dpone.application.services import Services
+    from dpone.application.services import EvidenceServices
 
 
-def collect(services: Services, deployment_id: str, plan_bundle_sha256: str) -> dict[tuple[str, str], bytes]:
+def collect(
+    services: EvidenceServices, deployment_id: str, plan_bundle_sha256: str
+) -> dict[tuple[str, str], bytes]:
     """Canonical bytes by (schema, own digest): activation, binding, every operation's documents, summary.
 
     What is not there yet is left out; nothing is invented.

@@ -10,7 +10,7 @@ from dpone_contracts import names
 from dpone_contracts.document import Document
 
 if TYPE_CHECKING:
-    from dpone.application.services import Services
+    from dpone.application.services import EvidenceServices, Services
     from dpone_contracts.bindings import WorkflowExecutionBinding
     from dpone_contracts.journal import JournalEntry
     from dpone_contracts.plan_bundle import PlanBundle, PlanTarget
@@ -64,7 +64,7 @@ def run_of(
     )
 
 
-def head_of(services: Services, operation: Operation) -> JournalEntry:
+def head_of(services: EvidenceServices, operation: Operation) -> JournalEntry:
     """The latest journal entry of an operation."""
     return services.state.journal(operation.plan.operation_id)[-1]
 
@@ -75,7 +75,7 @@ def query_id_prefix(operation: Operation) -> str:
     return names.query_id_prefix(binding, operation.plan.operation_id)
 
 
-def stored(services: Services, operation_id: str, kind: type[D]) -> D | None:
+def stored(services: EvidenceServices, operation_id: str, kind: type[D]) -> D | None:
     """The document of a kind that was stored first for an operation, verified, or None.
 
     The first one stands: what an attempt sent and gave up may still be stored late, and may not replace what its
@@ -84,12 +84,12 @@ def stored(services: Services, operation_id: str, kind: type[D]) -> D | None:
     return _read_one(services, operation_id, kind, 0)
 
 
-def last_stored(services: Services, operation_id: str, kind: type[D]) -> D | None:
+def last_stored(services: EvidenceServices, operation_id: str, kind: type[D]) -> D | None:
     """The document of a kind that was stored last, for kinds that only the fenced journal stores."""
     return _read_one(services, operation_id, kind, -1)
 
 
-def _read_one(services: Services, operation_id: str, kind: type[D], place: int) -> D | None:
+def _read_one(services: EvidenceServices, operation_id: str, kind: type[D], place: int) -> D | None:
     digests = [
         digest for schema, digest in services.documents.list_for(operation_id) if schema == kind.SCHEMA
     ]

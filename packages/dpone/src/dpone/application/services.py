@@ -26,22 +26,28 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
-    """Every port that a run of a workflow needs; composition builds it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceServices:
+    """The ports that evidence of a run is read through; composition builds it."""
 
-    clock: Clock
-    guard: ActivationGuard
     activations: ActivationStore
     state: RefreshState
     documents: DocumentStore
     mutation: ScopeMutation
-    build: ModelBuild
-    images: ImageReader
-    encoder: ChunkEncoder
     artifacts: ArtifactStore
     publisher: PreparedPublisher
     observer: AttemptObserver
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services(EvidenceServices):
+    """Every port that a run of a workflow needs."""
+
+    clock: Clock
+    guard: ActivationGuard
+    build: ModelBuild
+    images: ImageReader
+    encoder: ChunkEncoder
     attestor: Attestor
     progress: Progress
 

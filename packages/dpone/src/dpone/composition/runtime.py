@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
-from dpone.application.services import Services
+from dpone.application.services import EvidenceServices, Services
 from dpone.composition.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -24,31 +24,18 @@ if TYPE_CHECKING:
     from dpone_mssql.connection import SqlServerConfig
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeSettings:
-    """How a worker reaches its engines; limits come from the deadline policy, in seconds unless named otherwise.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSettings:
+    """How the engines are reached; limits come from the deadline policy, in seconds unless named otherwise.
 
-    `mssql_dsn` is an ODBC connection string and `clickhouse_dsn` an HTTP URL, both with credentials and never shown;
-    `object_store` an object store's URL, whose artifacts are encrypted with the key under `artifact_key_reference`
-    (`env:NAME`, `file:/path`) and kept until `retain_until`; `project` the author's dbt project, `manifest` that of its compile, `work` a private
-    directory.
+    `mssql_dsn` is an ODBC connection string and `clickhouse_dsn` an HTTP URL, both with credentials and never shown.
     """
 
     mssql_dsn: str = field(repr=False)
     clickhouse_dsn: str = field(repr=False)
-    object_store: str
-    artifact_prefix: str
-    artifact_key_reference: str
-    retain_until: datetime
-    project: Path
-    manifest: Path
-    work: Path
-    model_schema: str
     login_timeout_seconds: int
     lock_timeout_milliseconds: int
     statement_timeout_seconds: int
-    seal_policy: SealPolicy
-    disk_reserve_bytes: int
     policies_from_plan: bool = False
 
     @property
@@ -62,6 +49,31 @@ class RuntimeSettings:
             self.lock_timeout_milliseconds,
             self.statement_timeout_seconds,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceSettings(EngineSettings):
+    """How evidence is read: the engines, and the object store's URL, whose artifacts are encrypted.
+
+    Their key is under `artifact_key_reference` (`env:NAME`, `file:/path`); they are kept until `retain_until`.
+    """
+
+    object_store: str
+    artifact_prefix: str
+    artifact_key_reference: str
+    retain_until: datetime
+    disk_reserve_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeSettings(EvidenceSettings):
+    """How a worker runs: `project` is the author's dbt project, `manifest` that of its compile, `work` a private directory."""
+
+    project: Path
+    manifest: Path
+    work: Path
+    model_schema: str
+    seal_policy: SealPolicy
 
 
 def odbc_fields(connection_string: str) -> dict[str, str]:
@@ -100,7 +112,7 @@ class DeploymentPorts:
     clickhouse: RelationObserver
 
 
-def build_deployment_ports(settings: RuntimeSettings) -> DeploymentPorts:
+def build_deployment_ports(settings: EngineSettings) -> DeploymentPorts:
     """Compose the adapters that a deployment stage needs; nothing is connected to before its first use."""
     from dpone_clickhouse.relation_observer import ClickHouseRelationObserver  # noqa: PLC0415 - lazy by design
     from dpone_mssql.catalog import MssqlCatalog, MssqlDdlFreeze  # noqa: PLC0415
@@ -118,7 +130,7 @@ def build_deployment_ports(settings: RuntimeSettings) -> DeploymentPorts:
     )
 
 
-def _clickhouse(settings: RuntimeSettings) -> Connection:
+def _clickhouse(settings: EngineSettings) -> Connection:
     from dpone_clickhouse.connection import Connection, Endpoint  # noqa: PLC0415 - lazy by design
 
     return Connection(
@@ -130,23 +142,15 @@ def _clickhouse(settings: RuntimeSettings) -> Connection:
     )
 
 
-def build_services(
-    settings: RuntimeSettings,
-    guard: ActivationGuard,
-    observer: AttemptObserver,
-    attestor: Attestor,
-    progress: Progress,
-) -> Services:
-    """Compose all adapters; nothing is connected to before its first use."""
+def build_evidence(settings: EvidenceSettings, observer: AttemptObserver) -> EvidenceServices:
+    """Compose the adapters that evidence is read through; nothing is connected to before its first use."""
     from dpone_clickhouse.publisher import ClickHousePublisher  # noqa: PLC0415 - lazy by design
     from dpone_mssql.activation import MssqlActivationStore  # noqa: PLC0415
     from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415
     from dpone_mssql.documents import MssqlDocumentStore  # noqa: PLC0415
-    from dpone_mssql.image_reader import MssqlImageReader  # noqa: PLC0415
     from dpone_mssql.scope_mutation import MssqlScopeMutation  # noqa: PLC0415
     from dpone_mssql.state import MssqlRefreshState  # noqa: PLC0415
     from dpone_seal.open_store import StoreSettings, open_store  # noqa: PLC0415
-    from dpone_seal.parquet_chunks import ParquetChunkEncoder  # noqa: PLC0415
 
     config, names = settings.sql_server, ControlNames()
     store = StoreSettings(
@@ -159,16 +163,11 @@ def build_services(
         connect_timeout_seconds=settings.login_timeout_seconds,
         read_timeout_seconds=settings.statement_timeout_seconds,
     )
-    return Services(
-        clock=SystemClock(),
-        guard=guard,
+    return EvidenceServices(
         activations=MssqlActivationStore(config, names),
         state=MssqlRefreshState(config, names),
         documents=MssqlDocumentStore(config, names),
         mutation=MssqlScopeMutation(config, names),
-        build=_model_build(settings),
-        images=MssqlImageReader(config),
-        encoder=ParquetChunkEncoder.of(settings.seal_policy),
         artifacts=open_store(store, settings.artifact_prefix),
         publisher=ClickHousePublisher(
             _clickhouse(settings),
@@ -176,6 +175,28 @@ def build_services(
             policies_from_plan=settings.policies_from_plan,
         ),
         observer=observer,
+    )
+
+
+def build_services(
+    settings: RuntimeSettings,
+    guard: ActivationGuard,
+    observer: AttemptObserver,
+    attestor: Attestor,
+    progress: Progress,
+) -> Services:
+    """Compose all adapters of a run; nothing is connected to before its first use."""
+    from dpone_mssql.image_reader import MssqlImageReader  # noqa: PLC0415 - lazy by design
+    from dpone_seal.parquet_chunks import ParquetChunkEncoder  # noqa: PLC0415
+
+    evidence = build_evidence(settings, observer)
+    return Services(
+        **{each.name: getattr(evidence, each.name) for each in fields(evidence)},
+        clock=SystemClock(),
+        guard=guard,
+        build=_model_build(settings),
+        images=MssqlImageReader(settings.sql_server),
+        encoder=ParquetChunkEncoder.of(settings.seal_policy),
         attestor=attestor,
         progress=progress,
     )

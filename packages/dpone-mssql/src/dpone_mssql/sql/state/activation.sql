@@ -22,6 +22,15 @@ INSERT INTO {{control}}.[checkpoints] ([scope_family_id], [covered_until]) VALUE
 SELECT a.[release_id], a.[receipt], a.[receipt_sha256], a.[plan_bundle], a.[plan_bundle_bytes_sha256]
 FROM {{control}}.[activations] AS a
 WHERE a.[deployment_id] = ? AND a.[plan_bundle_sha256] = ?;
+-- name: plans
+SELECT a.[receipt], a.[receipt_sha256], e.[dag_run_id], s.[summary_schema]
+FROM {{control}}.[activations] AS a
+LEFT JOIN {{control}}.[executions] AS e
+    ON e.[deployment_id] = a.[deployment_id] AND e.[plan_bundle_sha256] = a.[plan_bundle_sha256]
+LEFT JOIN {{control}}.[summaries] AS s
+    ON s.[workflow_execution_binding_sha256] = e.[workflow_execution_binding_sha256]
+WHERE a.[deployment_id] = ?
+ORDER BY a.[stored_at], a.[plan_bundle_sha256];
 -- name: insert_activation
 INSERT INTO {{control}}.[activations] ([deployment_id], [plan_bundle_sha256], [release_id], [receipt],
     [receipt_sha256], [plan_bundle], [plan_bundle_bytes_sha256], [stored_at])

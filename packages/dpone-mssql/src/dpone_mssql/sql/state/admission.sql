@@ -72,6 +72,17 @@ WHERE a.[operation_id] = ?
         SELECT 1 FROM {{control}}.[attempts] AS n
         WHERE n.[operation_id] = a.[operation_id] AND n.[ordinal] > a.[ordinal]
     );
+-- name: plan_of
+SELECT e.[deployment_id], e.[plan_bundle_sha256]
+FROM {{control}}.[reservations] AS r
+INNER JOIN {{control}}.[executions] AS e
+    ON e.[workflow_execution_binding_sha256] = r.[workflow_execution_binding_sha256]
+WHERE r.[operation_id] = ?;
+-- name: guard
+SELECT g.[status], g.[fencing_epoch], g.[workflow_execution_binding_sha256], g.[operation_id],
+    g.[attempt_binding_sha256]
+FROM {{control}}.[guards] AS g
+WHERE g.[resource_id] = ?;
 -- name: allocations
 SELECT a.[allocation_id], a.[resource_kind], a.[amount]
 FROM {{control}}.[allocations] AS a

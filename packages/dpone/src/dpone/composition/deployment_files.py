@@ -1,0 +1,80 @@
+"""The folder of a deployment: its documents, its frozen receipts, and the index that schedulers read."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpone_airflow_pack.index import create_only, dag_file_text, write_index
+from dpone_contracts.document import DocumentError
+from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason
+from dpone_contracts.errors import DponeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpone.composition.operator import Promotion
+    from dpone_contracts.projection import DagProjection
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFrozenBytes:
+    """`FrozenBytes` as files of one folder."""
+
+    folder: Path
+
+    def freeze(self, name: str, data: bytes) -> EffectResult[bytes]:
+        """Create the file, or find the one that was first."""
+        path = self._path(name)
+        try:
+            create_only(path, data)
+        except DponeError as error:
+            if error.code != "DPONE_DEPLOYMENT_INDEX_CONFLICT":
+                raise
+        return Applied(path.read_bytes())
+
+    def frozen(self, name: str) -> bytes | None:
+        """The file's bytes."""
+        path = self._path(name)
+        return path.read_bytes() if path.exists() else None
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class FolderIndex:
+    """`ProjectionIndex` as the pack writes it."""
+
+    promotion: Promotion
+
+    def publish(
+        self, current: Sequence[DagProjection], unfinished: Sequence[DagProjection]
+    ) -> EffectResult[str]:
+        """Write projections and index, every byte read back."""
+        try:
+            return Applied(str(write_index(self.promotion.index, current, unfinished)))
+        except DponeError as error:
+            return NotApplied(error.reason)
+        except DocumentError as error:
+            return NotApplied(Reason("DPONE_DEPLOYMENT_INDEX_REFUSED", str(error)))
+
+    def promote(self, index: str) -> EffectResult[None]:
+        """Replace the DAG file whole by one that names this index."""
+        dag_file, services = self.promotion.dag_file, self.promotion.worker_services
+        if dag_file is None or services is None:
+            return Applied(None)
+        text = dag_file_text(Path(index).absolute(), dag_file.parent.absolute(), services)
+        if not dag_file.exists() or dag_file.read_text(encoding="utf-8") != text:
+            dag_file.parent.mkdir(parents=True, exist_ok=True)
+            descriptor, fresh = tempfile.mkstemp(dir=dag_file.parent, prefix=".dag-")
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(fresh).chmod(0o644)
+            Path(fresh).replace(dag_file)
+        return Applied(None)
