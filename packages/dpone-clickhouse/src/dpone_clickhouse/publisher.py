@@ -61,7 +61,7 @@ class ClickHousePublisher:
         admitted: AdmittedOperation,
     ) -> EffectResult[Scratch]:
         """Create empty staging and shadow of the attempt; existing names are NotApplied."""
-        table, names, tag = table_of(target), _names(admitted), _tag(admitted, "scratch")
+        table, names, tag = table_of(target), AttemptNames.of(admitted), _tag(admitted, "scratch")
         with reading():
             settings = self._connection.setting_findings(tag)
             free = budget.held_by(self._connection, table.relation, tag).free
@@ -82,7 +82,7 @@ class ClickHousePublisher:
         """The attempt's scratch if both relations are there."""
         with reading():
             return scratch_relations.find(
-                self._connection, table_of(target).relation, _names(admitted), _tag(admitted, "find-scratch")
+                self._connection, table_of(target).relation, AttemptNames.of(admitted), _tag(admitted, "find-scratch")
             )
 
     @effect(EffectKind.WRITE)
@@ -204,11 +204,16 @@ class ClickHousePublisher:
 
     @effect(EffectKind.WRITE)
     def burn_shadow_name(
-        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
+        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch, expected_target_uuid: str
     ) -> EffectResult[Scratch]:
-        """Rename the shadow, by exact UUID, to the current attempt's name, so that a delayed EXCHANGE must fail."""
+        """Rename what stands under the shadow's name, so that every EXCHANGE sent with it fails from now on."""
         return exchange.burn(
-            self._connection, table_of(target).relation, scratch, _names(admitted), _tag(admitted, "burn")
+            self._connection,
+            table_of(target).relation,
+            scratch,
+            expected_target_uuid,
+            exchange.fresh_name(scratch.shadow, AttemptNames.of(admitted)),
+            _tag(admitted, "burn"),
         )
 
     @effect(EffectKind.READ)
@@ -328,12 +333,5 @@ class ClickHousePublisher:
             yield (retained.code, retained.observed)
 
 
-def _names(admitted: AdmittedOperation) -> AttemptNames:
-    attempt = admitted.attempt
-    return AttemptNames(
-        admitted.operation_id, attempt.attempt_binding_sha256, attempt.workflow_execution_binding_sha256
-    )
-
-
 def _tag(admitted: AdmittedOperation, step: str) -> Tag:
-    return Tag(_names(admitted).query_id_prefix, step)
+    return Tag(AttemptNames.of(admitted).query_id_prefix, step)
