@@ -119,7 +119,9 @@ class Bench:
                 for name, source, target, role in COLUMNS
             ),
             resource_policy=ResourcePolicy.model_construct(
-                max_clickhouse_total_transient_bytes=LIMIT, max_target_scope_rows=LIMIT
+                max_clickhouse_total_transient_bytes=LIMIT,
+                max_target_scope_rows=LIMIT,
+                max_statement_seconds=600,
             ),
         )
         self.plan = OperationPlan.model_construct(

@@ -63,6 +63,7 @@ class Case:
         limits: dict[str, Any] = {
             "max_clickhouse_total_transient_bytes": LIMIT,
             "max_target_scope_rows": LIMIT,
+            "max_statement_seconds": 90,
             **self.limits,
         }
         return PlanTarget.model_construct(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dpone_clickhouse.connection import Connection
+from dpone_clickhouse.connection import Connection, StatementRefusedError, Tag
 from dpone_clickhouse.publisher import ClickHousePublisher
 from dpone_contracts.effects import Applied, NotApplied, Unknown
 from dpone_contracts.ports.publisher import UuidMap
@@ -208,6 +208,32 @@ def test_a_delayed_exchange_fails_on_the_burned_name(
     assert proxy.late_done.wait(60)
     assert b"X-ClickHouse-Exception-Code: 60" in proxy.late_answer
     assert flights.publisher.uuid_map(flights.target, burned.value) == UuidMap(scratch.shadow_uuid, before)
+
+
+def test_every_statement_of_a_generation_runs_under_the_targets_own_limit(
+    flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
+) -> None:
+    flights.limits["max_statement_seconds"] = 77
+    flights.publisher = over_proxy
+    scratch, build = flights.built()
+    flights.prove(scratch, build)
+    before = flights.target_uuid()
+    assert isinstance(over_proxy.exchange(flights.target, flights.admitted(), scratch, before), Applied)
+    over_proxy.burn_shadow_name(flights.target, flights.admitted(), scratch, before)
+    over_proxy.authority(flights.target)
+    tagged = [request for request in proxy.requests if b"log_comment=" in request]
+    assert len(tagged) > 20
+    assert [request for request in tagged if b"max_execution_time=77" not in request] == []
+
+
+def test_a_statement_that_takes_longer_than_its_target_allows_is_refused_by_the_server(flights: Any) -> None:
+    connection = flights.connection()
+    with pytest.raises(StatementRefusedError) as refused:
+        connection.rows(
+            "SELECT sleepEachRow(1) FROM numbers(3) SETTINGS max_block_size = 1", Tag("t-", "slow", 1)
+        )
+    assert refused.value.name == "TIMEOUT_EXCEEDED"
+    connection.close()
 
 
 def test_an_attempt_that_burns_twice_never_uses_a_name_again(flights: Any) -> None:

@@ -74,7 +74,9 @@ def test_a_doubled_exchange_or_burn_takes_nothing_away_wherever_its_second_deliv
     assert wrong(world, *late) == []
 
 
-@pytest.mark.parametrize("fault", [FaultKind.BEFORE, FaultKind.AFTER, FaultKind.ACK_LOST, FaultKind.NOT_APPLIED])
+@pytest.mark.parametrize(
+    "fault", [FaultKind.BEFORE, FaultKind.AFTER, FaultKind.ACK_LOST, FaultKind.NOT_APPLIED]
+)
 def test_a_burn_that_was_interrupted_is_found_again_by_exact_uuid(
     world: MemoryWorld, fault: FaultKind
 ) -> None:

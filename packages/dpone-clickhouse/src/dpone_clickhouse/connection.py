@@ -77,10 +77,14 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """Whose statement it is: the attempt's query-id prefix and the step's name."""
+    """Whose statement it is: the attempt's query-id prefix and the step's name, and how many seconds it may take.
+
+    Without seconds only the endpoint's limit holds; a target's policy may be stricter, never laxer.
+    """
 
     prefix: str
     step: str
+    seconds: int | None = None
 
     @property
     def log_comment(self) -> str:
@@ -158,9 +162,10 @@ class Connection:
             raise _translated(fault, tag) from None
 
     def _settings(self, tag: Tag, extra: Mapping[str, str]) -> dict[str, str]:
+        allowed = self._endpoint.statement_timeout
         return {
             **PINNED,
-            "max_execution_time": str(self._endpoint.statement_timeout),
+            "max_execution_time": str(allowed if tag.seconds is None else min(allowed, tag.seconds)),
             **extra,
             "query_id": f"{tag.log_comment}-{uuid4().hex[:12]}",
             "log_comment": tag.log_comment,

@@ -134,9 +134,7 @@ def _reconcile(this: _Commit, state: OperationState) -> None:
     The name that it was sent with is burned first: what the map shows then no delayed or doubled EXCHANGE can change.
     """
     publisher, operation, sent = this.services.publisher, this.operation, _scratch(this)
-    burned = publisher.burn_shadow_name(
-        operation.target, operation.admitted, sent, this.prepared.target_uuid
-    )
+    burned = publisher.burn_shadow_name(operation.target, operation.admitted, sent, this.prepared.target_uuid)
     sealed_off = isinstance(burned, Applied)
     scratch = burned.value if isinstance(burned, Applied) else sent
     there = publisher.uuid_map(operation.target, scratch)
