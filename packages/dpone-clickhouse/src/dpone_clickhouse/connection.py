@@ -7,7 +7,6 @@ replay (a read whose connection was closed) changes nothing.
 
 from __future__ import annotations
 
-import io
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from clickhouse_connect.driver.exceptions import ClickHouseError
 from dpone_clickhouse.settings import OBSERVE_SQL, PINNED, findings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from clickhouse_connect.driver.client import Client
 
@@ -126,9 +125,10 @@ class Connection:
         """Insert Parquet bytes into a table (quoted name), once; return the rows that the server says it wrote."""
         client = self._opened(tag)
         try:
-            # A stream, not bytes: the client would send bytes again when the connection closes.
+            # An iterator, not bytes: the client would send bytes again when the connection closes. Of one piece: a
+            # file object would go out in pieces of a few kilobytes.
             summary = client.raw_insert(
-                table, list(columns), io.BytesIO(data), settings=self._settings(tag, {}), fmt="Parquet"
+                table, list(columns), _once(data), settings=self._settings(tag, {}), fmt="Parquet"
             )
         except ClickHouseError as fault:
             raise _translated(fault, tag) from None
@@ -199,6 +199,10 @@ class Connection:
         # The transport's own retries cover connecting only; the one-shot transport has none at all.
         client.http_retries = retries
         return client
+
+
+def _once(data: bytes) -> Generator[bytes, None, None]:
+    yield data
 
 
 def _translated(fault: Exception, tag: Tag, *, sent: bool = True) -> StatementRefusedError | AnswerLostError:

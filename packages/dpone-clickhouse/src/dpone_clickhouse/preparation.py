@@ -10,7 +10,7 @@ from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
 from dpone_clickhouse.failures import effect_failed, reading, reason_of
 from dpone_clickhouse.names import qualified
 from dpone_clickhouse.observation import column_rows, table_row
-from dpone_clickhouse.parts import parts_digest, table_rows
+from dpone_clickhouse.parts import identical_partitions, parts_digest, table_rows
 from dpone_clickhouse.row_text import content_sql
 from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
 from dpone_contracts.errors import DponeError
@@ -18,6 +18,7 @@ from dpone_contracts.ports.publisher import ShadowBuild, ShadowProof
 
 if TYPE_CHECKING:
     from dpone_clickhouse.connection import Connection, Tag
+    from dpone_clickhouse.observation import TableRow
     from dpone_clickhouse.target import TargetTable
     from dpone_contracts.ports.publisher import Scratch
     from dpone_contracts.relations import ClickHouseRelation
@@ -126,7 +127,7 @@ def prove(
     attached = rows_inside(connection, scratch.shadow, plan.attached_rows, tag)
     staged = rows_inside(connection, scratch.staging, "1", tag)
     differences = _rebuilt_differences(connection, target, scratch, plan, table.sorting_key, tag)
-    differences += _attached_differences(connection, target, scratch, plan, table.sorting_key, tag)
+    differences += _attached_differences(connection, target, scratch, plan, table, tag)
     after = _digests(connection, target_uuid, scratch, tag)
     if after != before:
         raise DponeError(
@@ -180,13 +181,32 @@ def _attached_differences(
     target: TargetTable,
     scratch: Scratch,
     plan: ShadowPlan,
-    sorting_key: str,
+    table: TableRow,
     tag: Tag,
 ) -> int:
-    """Differences of everything else, partitions that only one side has included."""
-    condition = plan.attached_rows
-    if condition == "0":
+    """Differences of everything else, partitions that only one side has included.
+
+    Partitions that are the same files under the same definition hold the same rows and are not read. All others are:
+    parts that merged since they were attached, or whatever else happened to either side.
+    """
+    if plan.strategy == FULL:
         return 0
+    same: tuple[str, ...] = ()
+    shadow_row = table_row(connection, scratch.shadow, tag)
+    if shadow_row is not None and shadow_row.definition == table.definition:
+        columns = len(target.columns)
+        same = identical_partitions(connection, target.relation, scratch.shadow, columns, tag)
+    known = {*same, *plan.rebuilt}
+    left = {
+        partition
+        for relation in (target.relation, scratch.shadow)
+        for partition in _partitions(connection, relation, tag)
+        if partition not in known
+    }
+    if not left:
+        return 0
+    condition = sql.in_partitions(sorted(left))
+    sorting_key = table.sorting_key
     shadow, there = (scratch.shadow, condition), (target.relation, condition)
     rows = rows_inside(connection, *there, tag)
     if rows_inside(connection, *shadow, tag) == rows and _same_places(
