@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from dpone_contracts.relations import ClickHouseRelation
 
 PARTITION, FULL = "partition", "full"
-_PAGE_BYTES = 16 << 20
-_MAX_BLOCKS = 64
+_PAGE_BYTES = 64 << 20
+_MAX_BLOCKS = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +75,17 @@ def content(
     """
     rows = rows_inside(connection, relation, "1", tag)
     blocks = _blocks_of_a_page(connection, relation, tag)
+    limit = None if rows <= blocks * ROWS_PER_BLOCK else blocks
     whole, last = hashlib.sha256(), None
     while True:
-        query = page_sql(relation, target.columns, target.key_columns, blocks, after=last is not None)
+        query = page_sql(relation, target.columns, target.key_columns, limit, after=last is not None)
         parameters = {f"last{place}": text for place, text in enumerate(last or ())}
         page = connection.rows(query, tag, parameters)
-        for _, digest, _ in page:
+        for _, digest, *_ in page:
             whole.update(bytes.fromhex(digest))
-        if len(page) < blocks or page[-1][0] < ROWS_PER_BLOCK:
+        if limit is None or len(page) < limit or page[-1][0] < ROWS_PER_BLOCK:
             return rows, f"sha256:{whole.hexdigest()}"
-        last = page[-1][2]
+        last = page[-1][-1]
 
 
 def _blocks_of_a_page(connection: Connection, relation: ClickHouseRelation, tag: Tag) -> int:

@@ -35,33 +35,36 @@ def page_sql(
     relation: ClickHouseRelation,
     columns: Sequence[TargetColumn],
     key: Sequence[TargetColumn],
-    blocks: int,
+    blocks: int | None,
     *,
     after: bool,
 ) -> str:
     """A query of the next blocks in key order: (rows, digest as 64 hex digits, key of the last row as texts) of each.
 
-    The text of one page is all that the server holds at once. With `after` the page begins behind the key whose texts
-    are bound as `last0`, `last1`, …
+    The text of one page is all that the server holds at once; without a number of blocks the table is one page. With
+    `after` the page begins behind the key whose texts are bound as `last0`, `last1`, …
     """
-    keys = ", ".join(f"toString({quoted(column.name)})" for column in key)
+    rows = qualified(relation)
+    if blocks is not None:
+        condition = _behind(key) if after else "1"
+        limit = f"ORDER BY {order_sql(key)} LIMIT {blocks * ROWS_PER_BLOCK}"
+        rows = f"(SELECT * FROM {rows} WHERE {condition} {limit})"
+    keys = ", ".join(quoted(column.name) for column in key)
+    texts = ", ".join(f"toString(tupleElement(last, {place}))" for place in range(1, len(key) + 1))
     return f"""
 SELECT
     count(),
     lower(hex(SHA256(arrayStringConcat(arrayMap(x -> x.2, arraySort(x -> x.1, groupArray((place, text)))))))),
-    argMax(keys, place)
+    argMax(keys, place) AS last,
+    [{texts}]
 FROM
 (
     SELECT
         row_number() OVER (ORDER BY {order_sql(key)}) - 1 AS place,
         intDiv(place, {ROWS_PER_BLOCK}) AS block,
         {row_sql(columns)} AS text,
-        [{keys}] AS keys
-    FROM
-    (
-        SELECT * FROM {qualified(relation)}
-        WHERE {_behind(key) if after else "1"} ORDER BY {order_sql(key)} LIMIT {blocks * ROWS_PER_BLOCK}
-    )
+        tuple({keys}) AS keys
+    FROM {rows}
 )
 GROUP BY block ORDER BY block
 """
