@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from dpone_contracts.relations import ClickHouseRelation
 
 PARTITION, FULL = "partition", "full"
-_PAGE_BYTES = 64 << 20
-_MAX_BLOCKS = 128
+_PAGE_BYTES = 32 << 20
+_MAX_BLOCKS = 64
 
 
 @dataclass(frozen=True, slots=True)
