@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -179,9 +180,34 @@ class Case:
         return Connection(self.endpoint)
 
 
-@pytest.fixture(scope="session", params=["chdb", "server"])
+LIVE_VARIABLE = "DPONE_CLICKHOUSE_DSN"
+SUPPORTED = ("26.7", "26.9")
+"""The versions that docs/how-to/put-a-real-engine-in-place.md names."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveServer:
+    """Somebody's server, by DSN."""
+
+    dsn: str = field(repr=False)
+    face: str = "live"
+
+    def require_supported(self) -> None:
+        connection = Connection(Endpoint.from_dsn(self.dsn, connect_timeout=10, statement_timeout=60))
+        version = str(connection.scalar("SELECT version()", Tag("dpone-test-", "version")))
+        connection.close()
+        if not version.startswith(tuple(f"{each}." for each in SUPPORTED)):
+            pytest.fail(f"UNVERIFIED: ClickHouse {version} is not one of {', '.join(SUPPORTED)}")
+
+
+@pytest.fixture(scope="session", params=["live"] if os.environ.get(LIVE_VARIABLE) else ["chdb", "server"])
 def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A ClickHouse of the lab in a process of its own."""
+    """A ClickHouse of the lab in a process of its own, or the live one where a DSN names it."""
+    if request.param == "live":
+        live = LiveServer(os.environ[LIVE_VARIABLE])
+        live.require_supported()
+        yield live
+        return
     lab = pytest.importorskip("dpone_lab.clickhouse.process", reason="the lab's wheel is not installed")
     library = pytest.importorskip("dpone_lab.clickhouse.library")
     face = str(request.param)
