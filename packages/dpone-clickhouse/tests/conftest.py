@@ -23,6 +23,7 @@ from dpone_contracts.relations import ClickHouseRelation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from dpone_contracts.ports.publisher import PreparedPublisher, Scratch, ShadowBuild, ShadowProof
 
@@ -200,6 +201,17 @@ class LiveServer:
             pytest.fail(f"UNVERIFIED: ClickHouse {version} is not one of {', '.join(SUPPORTED)}")
 
 
+@pytest.fixture(scope="session")
+def server_library() -> Path:
+    """The library of the real server; without it the server face is skipped."""
+    library = pytest.importorskip("dpone_lab.clickhouse.library", reason="the lab's wheel is not installed")
+    try:
+        found: Path = library.find()
+    except library.LibraryUnavailableError as absent:
+        pytest.skip(str(absent))
+    return found
+
+
 @pytest.fixture(scope="session", params=["live"] if os.environ.get(LIVE_VARIABLE) else ["chdb", "server"])
 def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A ClickHouse of the lab in a process of its own, or the live one where a DSN names it."""
@@ -209,12 +221,8 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield live
         return
     lab = pytest.importorskip("dpone_lab.clickhouse.process", reason="the lab's wheel is not installed")
-    library = pytest.importorskip("dpone_lab.clickhouse.library")
     face = str(request.param)
-    try:
-        shared = library.find() if face == "server" else None
-    except library.LibraryUnavailableError as absent:
-        pytest.skip(str(absent))
+    shared = request.getfixturevalue("server_library") if face == "server" else None
     running = lab.start(tmp_path_factory.mktemp(face), face=face, library=shared)
     yield running
     running.stop()

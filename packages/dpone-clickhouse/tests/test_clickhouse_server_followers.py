@@ -10,6 +10,7 @@ from dpone_clickhouse.connection import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.engine
 
@@ -20,21 +21,16 @@ CLUSTER = (
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def engine(tmp_path_factory: pytest.TempPathFactory, server_library: Path) -> Iterator[Any]:
     """A real server that knows a cluster."""
     process = pytest.importorskip("dpone_lab.clickhouse.process", reason="the lab's wheel is not installed")
-    library = pytest.importorskip("dpone_lab.clickhouse.library")
     faces = pytest.importorskip("dpone_lab.clickhouse.server_face")
-    try:
-        shared = library.find()
-    except library.LibraryUnavailableError as absent:
-        pytest.skip(str(absent))
     directory = tmp_path_factory.mktemp("clustered")
     configuration = faces.write_configuration(directory, [faces.LabUser("lab", "secret")])
     document = configuration.read_text().replace("</clickhouse>", f"{CLUSTER}</clickhouse>")
     configuration.write_text(document)
     running = process.start(
-        directory / "db", face="server", library=shared, password="secret", config_file=configuration
+        directory / "db", face="server", library=server_library, password="secret", config_file=configuration
     )
     yield running
     running.stop()
