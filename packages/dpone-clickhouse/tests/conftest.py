@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -22,6 +23,7 @@ from dpone_contracts.relations import ClickHouseRelation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from dpone_contracts.ports.publisher import PreparedPublisher, Scratch, ShadowBuild, ShadowProof
 
@@ -63,6 +65,7 @@ class Case:
         limits: dict[str, Any] = {
             "max_clickhouse_total_transient_bytes": LIMIT,
             "max_target_scope_rows": LIMIT,
+            "max_statement_seconds": 90,
             **self.limits,
         }
         return PlanTarget.model_construct(
@@ -178,16 +181,48 @@ class Case:
         return Connection(self.endpoint)
 
 
-@pytest.fixture(scope="session", params=["chdb", "server"])
-def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A ClickHouse of the lab in a process of its own."""
-    lab = pytest.importorskip("dpone_lab.clickhouse.process", reason="the lab's wheel is not installed")
-    library = pytest.importorskip("dpone_lab.clickhouse.library")
-    face = str(request.param)
+LIVE_VARIABLE = "DPONE_CLICKHOUSE_DSN"
+SUPPORTED = ("26.7", "26.9")
+"""The versions that docs/how-to/put-a-real-engine-in-place.md names."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveServer:
+    """Somebody's server, by DSN."""
+
+    dsn: str = field(repr=False)
+    face: str = "live"
+
+    def require_supported(self) -> None:
+        connection = Connection(Endpoint.from_dsn(self.dsn, connect_timeout=10, statement_timeout=60))
+        version = str(connection.scalar("SELECT version()", Tag("dpone-test-", "version")))
+        connection.close()
+        if not version.startswith(tuple(f"{each}." for each in SUPPORTED)):
+            pytest.fail(f"UNVERIFIED: ClickHouse {version} is not one of {', '.join(SUPPORTED)}")
+
+
+@pytest.fixture(scope="session")
+def server_library() -> Path:
+    """The library of the real server; without it the server face is skipped."""
+    library = pytest.importorskip("dpone_lab.clickhouse.library", reason="the lab's wheel is not installed")
     try:
-        shared = library.find() if face == "server" else None
+        found: Path = library.find()
     except library.LibraryUnavailableError as absent:
         pytest.skip(str(absent))
+    return found
+
+
+@pytest.fixture(scope="session", params=["live"] if os.environ.get(LIVE_VARIABLE) else ["chdb", "server"])
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A ClickHouse of the lab in a process of its own, or the live one where a DSN names it."""
+    if request.param == "live":
+        live = LiveServer(os.environ[LIVE_VARIABLE])
+        live.require_supported()
+        yield live
+        return
+    lab = pytest.importorskip("dpone_lab.clickhouse.process", reason="the lab's wheel is not installed")
+    face = str(request.param)
+    shared = request.getfixturevalue("server_library") if face == "server" else None
     running = lab.start(tmp_path_factory.mktemp(face), face=face, library=shared)
     yield running
     running.stop()

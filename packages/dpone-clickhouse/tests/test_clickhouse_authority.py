@@ -248,22 +248,17 @@ def test_where_policies_may_not_be_listed_their_absence_is_unverified(flights: A
 
 
 def test_a_row_policy_is_refused_by_name_for_any_user_and_by_plan_for_the_filtered_one(
-    tmp_path: Path,
+    tmp_path: Path, server_library: Path
 ) -> None:
     process = pytest.importorskip("dpone_lab.clickhouse.process", reason="the lab's wheel is not installed")
-    library = pytest.importorskip("dpone_lab.clickhouse.library")
     faces = pytest.importorskip("dpone_lab.clickhouse.server_face")
-    try:
-        shared = library.find()
-    except library.LibraryUnavailableError as absent:
-        pytest.skip(str(absent))
     users = [
         faces.LabUser("lab", "secret"),
         faces.LabUser("reader", "r", ("GRANT SELECT ON *.*",), {("fact", "flights"): "flight < 9"}),
     ]
     configuration = faces.write_configuration(tmp_path, users)
     running = process.start(
-        tmp_path / "db", face="server", library=shared, password="secret", config_file=configuration
+        tmp_path / "db", face="server", library=server_library, password="secret", config_file=configuration
     )
     try:
         client = clickhouse_connect.get_client(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dpone_clickhouse.connection import Connection
+from dpone_clickhouse.connection import Connection, StatementRefusedError, Tag
 from dpone_clickhouse.publisher import ClickHousePublisher
 from dpone_contracts.effects import Applied, NotApplied, Unknown
 from dpone_contracts.ports.publisher import UuidMap
@@ -67,6 +67,10 @@ class Proxy:
                 if self.drop_answer_to is not None and self.drop_answer_to in request:
                     return
                 client.sendall(answer)
+
+    def deliver_again(self, request: bytes) -> bytes:
+        """Carry a request that was already carried once; the answer that nobody waits for."""
+        return self._forward(request)
 
     def _forward(self, request: bytes) -> bytes:
         head, body = request.split(b"\r\n\r\n", 1)
@@ -165,7 +169,9 @@ def test_a_rename_whose_answer_is_lost_is_settled_by_the_names(
 ) -> None:
     scratch, _ = flights.built()
     proxy.drop_answer_to = b"RENAME"
-    burned = over_proxy.burn_shadow_name(flights.target, flights.admitted(NEXT_ATTEMPT), scratch)
+    burned = over_proxy.burn_shadow_name(
+        flights.target, flights.admitted(NEXT_ATTEMPT), scratch, flights.target_uuid()
+    )
     assert isinstance(burned, Applied)
     assert burned.value.shadow != scratch.shadow
     assert flights.publisher.uuid_map(flights.target, burned.value).shadow_uuid == scratch.shadow_uuid
@@ -191,7 +197,9 @@ def test_a_delayed_exchange_fails_on_the_burned_name(
     result = over_proxy.exchange(flights.target, flights.admitted(), scratch, before)
     assert isinstance(result, Unknown)
     assert result.reason.code == "DPONE_CLICKHOUSE_OUTCOME_UNKNOWN"
-    burned = flights.publisher.burn_shadow_name(flights.target, flights.admitted(NEXT_ATTEMPT), scratch)
+    burned = flights.publisher.burn_shadow_name(
+        flights.target, flights.admitted(NEXT_ATTEMPT), scratch, before
+    )
     assert isinstance(burned, Applied)
     assert burned.value.shadow.name.startswith("dpone_shadow_0a0a0a0a0a0a0a0a_0c0c")
     again = flights.publisher.exchange(flights.target, flights.admitted(NEXT_ATTEMPT), burned.value, before)
@@ -202,22 +210,83 @@ def test_a_delayed_exchange_fails_on_the_burned_name(
     assert flights.publisher.uuid_map(flights.target, burned.value) == UuidMap(scratch.shadow_uuid, before)
 
 
+def test_every_statement_of_a_generation_runs_under_the_targets_own_limit(
+    flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
+) -> None:
+    flights.limits["max_statement_seconds"] = 77
+    flights.publisher = over_proxy
+    scratch, build = flights.built()
+    flights.prove(scratch, build)
+    before = flights.target_uuid()
+    assert isinstance(over_proxy.exchange(flights.target, flights.admitted(), scratch, before), Applied)
+    over_proxy.burn_shadow_name(flights.target, flights.admitted(), scratch, before)
+    over_proxy.authority(flights.target)
+    tagged = [request for request in proxy.requests if b"log_comment=" in request]
+    assert len(tagged) > 20
+    assert [request for request in tagged if b"max_execution_time=77" not in request] == []
+
+
+def test_a_statement_that_takes_longer_than_its_target_allows_is_refused_by_the_server(flights: Any) -> None:
+    connection = flights.connection()
+    with pytest.raises(StatementRefusedError) as refused:
+        connection.rows(
+            "SELECT sleepEachRow(1) FROM numbers(3) SETTINGS max_block_size = 1", Tag("t-", "slow", 1)
+        )
+    assert refused.value.name == "TIMEOUT_EXCEEDED"
+    connection.close()
+
+
 def test_an_attempt_that_burns_twice_never_uses_a_name_again(flights: Any) -> None:
     scratch, _ = flights.built()
-    first = flights.publisher.burn_shadow_name(flights.target, flights.admitted(), scratch)
+    target, admitted, before = flights.target, flights.admitted(), flights.target_uuid()
+    first = flights.publisher.burn_shadow_name(target, admitted, scratch, before)
     assert isinstance(first, Applied)
-    second = flights.publisher.burn_shadow_name(flights.target, flights.admitted(), first.value)
+    second = flights.publisher.burn_shadow_name(target, admitted, first.value, before)
     assert isinstance(second, Applied)
     assert len({scratch.shadow.name, first.value.shadow.name, second.value.shadow.name}) == 3
-    assert flights.publisher.find_scratch(flights.plan, flights.target, flights.admitted()) == second.value
+    assert flights.publisher.find_scratch(flights.plan, target, admitted) == second.value
 
 
-def test_after_the_exchange_there_is_nothing_to_burn(flights: Any) -> None:
+def test_an_exchange_that_is_delivered_again_behind_the_burn_fails_and_takes_nothing_back(
+    flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
+) -> None:
     scratch, _ = flights.built()
-    flights.publisher.exchange(flights.target, flights.admitted(), scratch, flights.target_uuid())
-    assert flights.publisher.burn_shadow_name(
-        flights.target, flights.admitted(NEXT_ATTEMPT), scratch
-    ) == Applied(scratch)
+    before = flights.target_uuid()
+    result = over_proxy.exchange(flights.target, flights.admitted(), scratch, before)
+    assert isinstance(result, Applied)
+    sent = next(request for request in proxy.requests if b"EXCHANGE" in request)
+    burned = over_proxy.burn_shadow_name(flights.target, flights.admitted(), scratch, before)
+    assert isinstance(burned, Applied)
+    assert b"X-ClickHouse-Exception-Code: 60" in proxy.deliver_again(sent)
+    assert flights.publisher.uuid_map(flights.target, burned.value) == UuidMap(scratch.shadow_uuid, before)
+
+
+def test_an_exchange_that_is_delivered_again_before_the_burn_shows_in_the_map_behind_it(
+    flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
+) -> None:
+    scratch, _ = flights.built()
+    before = flights.target_uuid()
+    assert isinstance(over_proxy.exchange(flights.target, flights.admitted(), scratch, before), Applied)
+    sent = next(request for request in proxy.requests if b"EXCHANGE" in request)
+    assert b"200 OK" in proxy.deliver_again(sent)
+    burned = over_proxy.burn_shadow_name(flights.target, flights.admitted(), scratch, before)
+    assert isinstance(burned, Applied)
+    assert burned.value.shadow_uuid == scratch.shadow_uuid
+    assert flights.publisher.uuid_map(flights.target, burned.value) == UuidMap(before, scratch.shadow_uuid)
+    assert isinstance(
+        flights.publisher.exchange(flights.target, flights.admitted(), burned.value, before), Applied
+    )
+
+
+def test_what_an_earlier_attempt_burned_is_found_by_exact_uuid(flights: Any) -> None:
+    scratch, _ = flights.built()
+    target, before = flights.target, flights.target_uuid()
+    assert isinstance(flights.publisher.exchange(target, flights.admitted(), scratch, before), Applied)
+    first = flights.publisher.burn_shadow_name(target, flights.admitted(), scratch, before)
+    second = flights.publisher.burn_shadow_name(target, flights.admitted(NEXT_ATTEMPT), scratch, before)
+    assert isinstance(first, Applied)
+    assert first == second
+    assert flights.publisher.uuid_map(target, first.value) == UuidMap(scratch.shadow_uuid, before)
 
 
 def test_a_refused_exchange_with_the_predecessor_map_is_not_applied(

@@ -36,14 +36,62 @@ REBUILT, ATTACHED = "toDate(at) = '2013-01-02'", "toDate(at) = '2013-01-01'"
         ("INSERT INTO {shadow} SELECT * FROM {shadow} WHERE {place} AND flight IN (6, 1006)", 1),
         ("ALTER TABLE {shadow} DELETE WHERE {place} AND flight IN (6, 1006)", 1),
         ("ALTER TABLE {shadow} DELETE WHERE {place} AND flight IN (7, 1007)", 1),
+        ("DELETE FROM {shadow} WHERE {place} AND flight IN (6, 1006)", 1),
         ("INSERT INTO {shadow} SELECT * REPLACE (500000 AS flight) FROM (SELECT * FROM {shadow} WHERE {place} AND flight IN (6, 1006))", 1),
     ],
-    ids=["payload", "null-0", "null-empty", "blank", "bit", "duplicate", "missing", "missing-unstaged", "extra"],
+    ids=["payload", "null-0", "null-empty", "blank", "bit", "duplicate", "missing", "missing-unstaged", "masked", "extra"],
 )  # fmt: skip
 def test_one_tampered_row_is_a_difference(flights: Any, tamper: str, differences: int, place: str) -> None:
     scratch, build = flights.built()
     flights.run(tamper.format(shadow=f"db.{scratch.shadow.name}", place=place), mutations_sync=2)
     assert flights.prove(scratch, build).differences == differences
+
+
+def _read_by(flights: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The queries of a proof that compare rows place by place or by count."""
+    seen: list[str] = []
+    for form in ("by_place_sql", "same_rows_sql"):
+        real = getattr(sql, form)
+
+        def noted(*arguments: Any, real: Any = real) -> str:
+            seen.append(str(arguments))
+            return str(real(*arguments))
+
+        monkeypatch.setattr(sql, form, noted)
+    scratch, build = flights.built()
+    if name:
+        flights.run(name.format(shadow=f"db.{scratch.shadow.name}"), mutations_sync=2)
+    assert flights.prove(scratch, build).differences == 0
+    return [query for query in seen if "20130101" in query or "20130103" in query]
+
+
+def test_partitions_that_are_the_same_files_are_not_read(
+    flights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _read_by(flights, "", monkeypatch) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE {shadow} UPDATE late = late WHERE toDate(at) = '2013-01-01'",
+        "ALTER TABLE {shadow} MODIFY COLUMN note COMMENT 'another definition'",
+    ],
+    ids=["rewritten", "definition"],
+)
+def test_partitions_that_are_other_files_with_the_same_rows_are_read_and_equal(
+    flights: Any, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _read_by(flights, change, monkeypatch)
+
+
+def test_equal_files_that_are_read_otherwise_are_told_apart(flights: Any) -> None:
+    """The same part reads other values where a column with a default was added after it, or a patch lies over it."""
+    scratch, build = flights.built()
+    shadow = f"db.{scratch.shadow.name}"
+    flights.run(f"ALTER TABLE {shadow} DROP COLUMN late")
+    flights.run(f"ALTER TABLE {shadow} ADD COLUMN late Bool DEFAULT true")
+    assert flights.prove(scratch, build).differences > 0
 
 
 def test_a_day_that_is_replaced_whole_is_proven_against_staging_alone(flights: Any) -> None:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from dpone_clickhouse import preparation
 from dpone_clickhouse.connection import Connection, Tag
 from dpone_clickhouse.preparation import content
 from dpone_clickhouse.row_text import field_sql, row_sql
@@ -71,7 +72,11 @@ def test_a_row_is_its_fields_and_ends(connection: Connection) -> None:
     )
 
 
-def test_an_image_of_several_blocks_has_the_reference_digest(case: Any, connection: Connection) -> None:
+@pytest.mark.parametrize("page_bytes", [1, 1 << 20, 1 << 30], ids=["block", "some", "whole"])
+def test_an_image_of_several_blocks_has_the_reference_digest_whatever_the_page(
+    case: Any, connection: Connection, page_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preparation, "_PAGE_BYTES", page_bytes)
     rows = 3 * 8192 + 5
     case.run(
         f"""
@@ -110,6 +115,48 @@ def test_an_image_of_several_blocks_has_the_reference_digest(case: Any, connecti
     ]
     expected = image_digest([field_type(column.source_type) for column in columns], (0, 1), image)
     assert content(connection, table, table.relation, TAG) == (rows, expected)
+
+
+@pytest.mark.parametrize("rows", [8192, 3 * 8192], ids=["one block", "three blocks"])
+def test_pages_that_end_with_the_table_are_the_whole_of_it_in_every_kind_of_key(
+    case: Any, connection: Connection, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case.run(
+        f"""
+        CREATE TABLE db.image (b Bool, i Int64, day Date, p Decimal(38, 4)) ENGINE = MergeTree ORDER BY (p, i) AS
+        SELECT number % 2, -toInt64(number), toDate('1970-01-01') + number % 60000, toDecimal128(number, 4) / -7
+        FROM numbers({rows})
+        """
+    )
+    columns = (
+        TargetColumn("b", "bit", "Bool", nullable=False),
+        TargetColumn("i", "bigint", "Int64", nullable=False),
+        TargetColumn("day", "date", "Date", nullable=False),
+        TargetColumn("p", "decimal(38,4)", "Decimal(38,4)", nullable=False),
+    )
+    table = TargetTable(ClickHouseRelation(case.database, "image"), columns, ("b", "day", "p", "i"), "day")
+    whole = content(connection, table, table.relation, TAG)
+    monkeypatch.setattr(preparation, "_PAGE_BYTES", 1)
+    assert content(connection, table, table.relation, TAG) == whole
+    assert whole[0] == rows
+
+
+def test_a_second_row_of_a_key_at_the_end_of_a_page_is_counted(
+    case: Any, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preparation, "_PAGE_BYTES", 1)
+    case.run(
+        "CREATE TABLE db.image (i Int32) ENGINE = MergeTree ORDER BY i AS SELECT number FROM numbers(8192)"
+    )
+    table = TargetTable(
+        ClickHouseRelation(case.database, "image"),
+        (TargetColumn("i", "int", "Int32", nullable=False),),
+        ("i",),
+        "i",
+    )
+    rows, digest = content(connection, table, table.relation, TAG)
+    case.run("INSERT INTO db.image VALUES (8191)")
+    assert content(connection, table, table.relation, TAG) == (rows + 1, digest)
 
 
 def test_an_empty_table_has_the_digest_of_nothing(case: Any, connection: Connection) -> None:

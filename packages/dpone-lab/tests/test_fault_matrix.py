@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dpone_contracts.testing.memory_rows import Row
 
 EXCHANGE = "COMMIT/arrivals/publisher.exchange/1"
+BURN = "COMMIT/arrivals/publisher.burn_shadow_name/1"
 INTENT = "COMMIT/arrivals/state.append/1"
 
 
@@ -63,6 +64,23 @@ def test_a_sample_of_all_boundaries_and_of_second_faults_leaves_nothing_wrong(
     played = matrix.play(singles, lambda _: None)
     matrix.play(sampled(pairs(played, matrix.world.torn, seed=74), 60, seed=74), lambda _: None)
     assert [(each.case, each.wrong) for each in matrix.outcomes if each.wrong] == []
+
+
+@pytest.mark.parametrize("method", [EXCHANGE, BURN])
+def test_a_doubled_exchange_or_burn_takes_nothing_away_wherever_its_second_delivery_lands(
+    world: MemoryWorld, method: str
+) -> None:
+    late = [Injection(method, FaultKind.TWICE_LATE, landing) for landing in range(24)]
+    assert wrong(world, *late) == []
+
+
+@pytest.mark.parametrize(
+    "fault", [FaultKind.BEFORE, FaultKind.AFTER, FaultKind.ACK_LOST, FaultKind.NOT_APPLIED]
+)
+def test_a_burn_that_was_interrupted_is_found_again_by_exact_uuid(
+    world: MemoryWorld, fault: FaultKind
+) -> None:
+    assert wrong(world, Injection(BURN, fault)) == []
 
 
 @pytest.mark.parametrize("fault", [FaultKind.BEFORE, FaultKind.AFTER, FaultKind.ACK_LOST, FaultKind.TWICE])
@@ -109,7 +127,8 @@ def test_a_mutant_that_sends_the_exchange_again_without_looking_is_caught(
     def retried(this: commit._Commit, state: OperationState) -> None:
         publisher, scratch = this.services.publisher, commit._scratch(this)
         publisher.exchange(this.operation.target, this.operation.admitted, scratch, this.prepared.target_uuid)
-        commit._target_committed(this, scratch, state, publisher.uuid_map(this.operation.target, scratch))
+        there = publisher.uuid_map(this.operation.target, scratch)
+        commit._target_committed(this, scratch, scratch, state, there)
 
     late = [Injection(EXCHANGE, FaultKind.LATE, landing) for landing in range(12)]
     monkeypatch.setattr(commit, "_reconcile", retried)
@@ -119,12 +138,29 @@ def test_a_mutant_that_sends_the_exchange_again_without_looking_is_caught(
 def test_a_mutant_that_does_not_burn_the_shadows_name_is_caught(
     world: MemoryWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unburned(_: object, __: object, ___: object, scratch: Scratch) -> Applied[Scratch]:
+    def unburned(_: object, __: object, ___: object, scratch: Scratch, ____: str) -> Applied[Scratch]:
         return Applied(scratch)
 
     monkeypatch.setattr(MemoryPublisher, "burn_shadow_name", unburned)
     late = [Injection(EXCHANGE, FaultKind.LATE, landing) for landing in range(20)]
     assert wrong(world, *late)
+
+
+def test_a_mutant_that_believes_the_map_before_the_name_is_burned_is_caught(
+    world: MemoryWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_early(this: commit._Commit, state: OperationState) -> None:
+        publisher, sent, operation = this.services.publisher, commit._scratch(this), this.operation
+        there = publisher.uuid_map(operation.target, sent)
+        burned = publisher.burn_shadow_name(
+            operation.target, operation.admitted, sent, this.prepared.target_uuid
+        )
+        assert isinstance(burned, Applied)
+        commit._target_committed(this, sent, burned.value, state, there)
+
+    between = Injection(EXCHANGE, FaultKind.TWICE_LATE, 3)
+    monkeypatch.setattr(commit, "_reconcile", too_early)
+    assert "the journal is at COMPLETE over the predecessor's rows" in " ".join(wrong(world, between))
 
 
 def test_an_entry_of_a_report_is_played_alone_by_its_name() -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import json
+import os
+import re
 import shutil
 import socket
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -23,11 +28,11 @@ from dpone_contracts.errors import DponeError
 from dpone_contracts.redaction import Redacted
 from dpone_contracts.testing.artifact_store_suite import PREFIX, ArtifactStoreSuite, created, digest
 from dpone_seal.create_only import CreateOnlyStore
-from dpone_seal.encryption import StoreEncrypted
+from dpone_seal.encryption import StoreEncrypted, aes_gcm
 from dpone_seal.s3_objects import S3Connection, S3Objects, StorePolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from s3fs import S3FileSystem
 
@@ -77,7 +82,9 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Connectio
         *(f"-{name}={port}" for name, port in ports.items()),
     ]
     with (directory / "log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log)
+        # With a key of its own the server encrypts where it is asked to (SSE-S3); it has no KMS.
+        environment = {**os.environ, "WEED_S3_SSE_KEK": token_hex(32)}
+        server = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
     try:
         opened = S3Connection(
             endpoint_url=f"http://127.0.0.1:{ports['s3.port']}",
@@ -208,15 +215,20 @@ def test_a_store_that_is_not_there_was_sent_nothing(connection: S3Connection) ->
 
 
 @contextmanager
-def losing_the_answer(
-    connection: S3Connection, *, forward: bool
+def relayed(
+    connection: S3Connection, handle: Callable[[bytes, Callable[[bytes], bytes]], bytes]
 ) -> Iterator[tuple[S3Connection, list[bytes]]]:
-    """A relay that takes one request at a time, hands it on or not, and hangs up without an answer."""
+    """A relay before the server: `handle` gets one whole request and the way on, and gives the answer; none hangs up."""
     host, port = (
         connection.endpoint_url.removeprefix("http://").split(":") if connection.endpoint_url else ("", "0")
     )
     requests: list[bytes] = []
     listener = socket.create_server(("127.0.0.1", 0))
+
+    def forward(request: bytes) -> bytes:
+        with socket.create_connection((host, int(port))) as server:
+            server.sendall(request)
+            return whole_answer(server, head_only=request.startswith(b"HEAD "))
 
     def relay() -> None:
         while True:
@@ -227,10 +239,8 @@ def losing_the_answer(
             with client:
                 request = whole_request(client)
                 requests.append(request.split(b" ", 1)[0])
-                if forward:
-                    with socket.create_connection((host, int(port))) as server:
-                        server.sendall(request)
-                        server.recv(65_536)
+                if answer := handle(request, forward):
+                    client.sendall(answer.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1))
 
     thread = threading.Thread(target=relay, daemon=True)
     thread.start()
@@ -240,6 +250,19 @@ def losing_the_answer(
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join(10)
+
+
+def whole_answer(server: socket.socket, *, head_only: bool) -> bytes:
+    """The answer's head and, as long as it says, its body."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += server.recv(65_536)
+    head, _, body = data.partition(b"\r\n\r\n")
+    lines = head.lower().split(b"\r\n")
+    length = next((int(line.split(b":")[1]) for line in lines if line.startswith(b"content-length:")), 0)
+    while not head_only and len(body) < length:
+        body += server.recv(65_536)
+    return head + b"\r\n\r\n" + body
 
 
 def whole_request(client: socket.socket) -> bytes:
@@ -261,8 +284,13 @@ def whole_request(client: socket.socket) -> bytes:
 def test_a_lost_answer_is_doubt_and_settled_by_version_without_a_second_object(
     connection: S3Connection, objects: S3Objects, *, forward: bool
 ) -> None:
-    with losing_the_answer(connection, forward=forward) as (relayed, requests):
-        store = CreateOnlyStore(replace(objects, system=relayed.open()), PREFIX, StoreEncrypted())
+    def lose(request: bytes, way_on: Callable[[bytes], bytes]) -> bytes:
+        if forward:
+            way_on(request)
+        return b""
+
+    with relayed(connection, lose) as (there, requests):
+        store = CreateOnlyStore(replace(objects, system=there.open()), PREFIX, StoreEncrypted())
         result = store.create(KEY, b"1", digest(b"1"))
     assert isinstance(result, Unknown)
     assert b"PUT" in requests
@@ -270,3 +298,121 @@ def test_a_lost_answer_is_doubt_and_settled_by_version_without_a_second_object(
     settled = CreateOnlyStore(objects, PREFIX, StoreEncrypted()).create(KEY, b"1", digest(b"1"))
     assert isinstance(settled, Applied)
     assert len(objects.versions(KEY)) == 1
+
+
+def test_a_409_means_that_nothing_landed_and_a_later_create_does(
+    connection: S3Connection, objects: S3Objects
+) -> None:
+    conflict = b"<Error><Code>ConditionalRequestConflict</Code><Message>again</Message></Error>"
+    answer = b"HTTP/1.1 409 Conflict\r\nContent-Type: application/xml\r\nContent-Length: %d\r\n\r\n" % len(
+        conflict
+    )
+    with relayed(connection, lambda *_: answer + conflict) as (there, requests):
+        contended = CreateOnlyStore(replace(objects, system=there.open()), PREFIX, StoreEncrypted())
+        result = contended.create(KEY, b"1", digest(b"1"))
+    assert isinstance(result, NotApplied)
+    assert result.reason.code == "DPONE_ARTIFACT_CONCURRENT_CREATE"
+    assert requests == [b"PUT"]
+    assert objects.head(KEY) is None
+    created(CreateOnlyStore(objects, PREFIX, StoreEncrypted()), KEY, b"1")
+    assert len(objects.versions(KEY)) == 1
+
+
+def test_of_concurrent_creates_on_a_real_server_one_lands_and_nothing_is_overwritten(
+    connection: S3Connection, objects: S3Objects
+) -> None:
+    def create(number: int) -> object:
+        store = CreateOnlyStore(replace(objects, system=connection.open()), PREFIX, StoreEncrypted())
+        data = b"%d" % number
+        return store.create(KEY, data, digest(data))
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(create, range(8)))
+    applied = [result for result in results if isinstance(result, Applied)]
+    codes = {result.reason.code for result in results if isinstance(result, NotApplied)}
+    assert len(applied) == 1
+    assert codes <= {"DPONE_ARTIFACT_CONFLICT", "DPONE_ARTIFACT_CONCURRENT_CREATE"}
+    assert not [result for result in results if isinstance(result, Unknown)]
+    assert objects.versions(KEY) == (applied[0].value.version,)
+
+
+def test_what_the_store_encrypts_is_asked_for_and_asserted_from_its_answers(
+    connection: S3Connection, objects: S3Objects
+) -> None:
+    strict = replace(objects, policy=replace(objects.policy, server_side_encryption="AES256"))
+    store = CreateOnlyStore(strict, PREFIX, StoreEncrypted())
+    store.probe()
+    stored = created(store, KEY, b"encrypted there")
+    assert store.read(KEY, stored.version) == b"encrypted there"
+    answer = objects.system.call_s3("head_object", Bucket=objects.bucket, Key=KEY)
+    assert answer["ServerSideEncryption"] == "AES256"
+
+    def deny(request: bytes, way_on: Callable[[bytes], bytes]) -> bytes:
+        return re.sub(rb"(?i)x-amz-server-side-encryption: \S+\r\n", b"", way_on(request))
+
+    with relayed(connection, deny) as (there, _):
+        lying = CreateOnlyStore(replace(strict, system=there.open()), PREFIX, StoreEncrypted())
+        with pytest.raises(
+            DponeError, match="DPONE_ARTIFACT_STORE_UNFIT: an object lacks server-side encryption"
+        ):
+            lying.stat(KEY)
+
+
+def test_what_the_store_does_not_encrypt_we_do_and_it_never_sees_the_plaintext(
+    connection: S3Connection, objects: S3Objects
+) -> None:
+    seen: list[bytes] = []
+
+    def listen(request: bytes, way_on: Callable[[bytes], bytes]) -> bytes:
+        seen.append(request)
+        return way_on(request)
+
+    cipher = aes_gcm("env:SEAL_KEY", {"SEAL_KEY": base64.b64encode(bytes(range(32))).decode()})
+    with relayed(connection, listen) as (there, _):
+        store = CreateOnlyStore(replace(objects, system=there.open()), PREFIX, cipher)
+        stored = created(store, KEY, b"a canary in plain text")
+        assert store.read(KEY, stored.version) == b"a canary in plain text"
+    assert any(b"PUT" in request for request in seen)
+    assert not [request for request in seen if b"canary" in request]
+    at_rest = objects.get(KEY, stored.version)
+    assert at_rest is not None
+    assert b"canary" not in at_rest
+
+
+def overwrites(request: bytes, way_on: Callable[[bytes], bytes]) -> bytes:
+    """Says that every create succeeded."""
+    answer = way_on(request)
+    if answer.startswith(b"HTTP/1.1 412"):
+        return b'HTTP/1.1 200 OK\r\nETag: "0"\r\nx-amz-version-id: lie\r\nContent-Length: 0\r\n\r\n'
+    return answer
+
+
+def forgets_versions(request: bytes, way_on: Callable[[bytes], bytes]) -> bytes:
+    """Answers without the version."""
+    return re.sub(rb"(?i)x-amz-version-id: \S+\r\n", b"", way_on(request))
+
+
+def reads_something_else(request: bytes, way_on: Callable[[bytes], bytes]) -> bytes:
+    """Answers a GET with other bytes of the same length."""
+    head, _, body = way_on(request).partition(b"\r\n\r\n")
+    changed = request.startswith(b"GET ") and b"versions" not in request.split(b"\r\n", 1)[0]
+    head = re.sub(rb"(?i)x-amz-checksum[^:]*: \S+\r\n", b"", head)
+    return head + b"\r\n\r\n" + (body[::-1] if changed else body)
+
+
+@pytest.mark.parametrize("lie", [overwrites, forgets_versions, reads_something_else])
+def test_a_server_that_lies_on_the_wire_fails_the_probe(
+    connection: S3Connection, objects: S3Objects, lie: Callable[[bytes, Callable[[bytes], bytes]], bytes]
+) -> None:
+    CreateOnlyStore(objects, PREFIX, StoreEncrypted()).probe()
+    with relayed(connection, lie) as (there, _):
+        lying = CreateOnlyStore(replace(objects, system=there.open()), PREFIX, StoreEncrypted())
+        with pytest.raises(DponeError, match=r"DPONE_ARTIFACT_STORE_(UNFIT|UNAVAILABLE)"):
+            lying.probe()
+
+
+def test_an_honest_server_behind_the_relay_passes_the_probe(
+    connection: S3Connection, objects: S3Objects
+) -> None:
+    with relayed(connection, lambda request, way_on: way_on(request)) as (there, _):
+        CreateOnlyStore(replace(objects, system=there.open()), PREFIX, StoreEncrypted()).probe()

@@ -7,7 +7,6 @@ replay (a read whose connection was closed) changes nothing.
 
 from __future__ import annotations
 
-import io
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from clickhouse_connect.driver.exceptions import ClickHouseError
 from dpone_clickhouse.settings import OBSERVE_SQL, PINNED, findings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from clickhouse_connect.driver.client import Client
 
@@ -77,10 +76,14 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """Whose statement it is: the attempt's query-id prefix and the step's name."""
+    """Whose statement it is: the attempt's query-id prefix and the step's name, and how many seconds it may take.
+
+    Without seconds only the endpoint's limit holds; a target's policy may be stricter, never laxer.
+    """
 
     prefix: str
     step: str
+    seconds: int | None = None
 
     @property
     def log_comment(self) -> str:
@@ -122,9 +125,10 @@ class Connection:
         """Insert Parquet bytes into a table (quoted name), once; return the rows that the server says it wrote."""
         client = self._opened(tag)
         try:
-            # A stream, not bytes: the client would send bytes again when the connection closes.
+            # An iterator, not bytes: the client would send bytes again when the connection closes. Of one piece: a
+            # file object would go out in pieces of a few kilobytes.
             summary = client.raw_insert(
-                table, list(columns), io.BytesIO(data), settings=self._settings(tag, {}), fmt="Parquet"
+                table, list(columns), _once(data), settings=self._settings(tag, {}), fmt="Parquet"
             )
         except ClickHouseError as fault:
             raise _translated(fault, tag) from None
@@ -158,9 +162,10 @@ class Connection:
             raise _translated(fault, tag) from None
 
     def _settings(self, tag: Tag, extra: Mapping[str, str]) -> dict[str, str]:
+        allowed = self._endpoint.statement_timeout
         return {
             **PINNED,
-            "max_execution_time": str(self._endpoint.statement_timeout),
+            "max_execution_time": str(allowed if tag.seconds is None else min(allowed, tag.seconds)),
             **extra,
             "query_id": f"{tag.log_comment}-{uuid4().hex[:12]}",
             "log_comment": tag.log_comment,
@@ -194,6 +199,10 @@ class Connection:
         # The transport's own retries cover connecting only; the one-shot transport has none at all.
         client.http_retries = retries
         return client
+
+
+def _once(data: bytes) -> Generator[bytes, None, None]:
+    yield data
 
 
 def _translated(fault: Exception, tag: Tag, *, sent: bool = True) -> StatementRefusedError | AnswerLostError:

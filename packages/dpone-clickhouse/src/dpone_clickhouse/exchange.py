@@ -1,7 +1,8 @@
-"""EXCHANGE TABLES once, believed only after the UUID map was read back; and the burn that a delayed one fails on."""
+"""EXCHANGE TABLES once, believed only after the UUID map was read back; and the burn that any other delivery fails on."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
@@ -9,13 +10,14 @@ from dpone_clickhouse.failures import reading, reason_of
 from dpone_clickhouse.names import MAX_BURNS, literal, qualified
 from dpone_clickhouse.scratch import uuids
 from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
-from dpone_contracts.ports.publisher import Scratch, UuidMap
+from dpone_contracts.ports.publisher import UuidMap
+from dpone_contracts.relations import ClickHouseRelation
 
 if TYPE_CHECKING:
     from dpone_clickhouse.connection import Connection, Tag
     from dpone_clickhouse.failures import Fault
     from dpone_clickhouse.names import AttemptNames
-    from dpone_contracts.relations import ClickHouseRelation
+    from dpone_contracts.ports.publisher import Scratch
 
 # Kinds of queries that write nothing and change nothing.
 _READING = ("Select", "Explain", "Show", "Describe", "Exists", "Use", "Set", "KillQuery")
@@ -67,41 +69,38 @@ def exchange(
 
 
 def burn(
-    connection: Connection, target: ClickHouseRelation, scratch: Scratch, names: AttemptNames, tag: Tag
+    connection: Connection,
+    target: ClickHouseRelation,
+    scratch: Scratch,
+    expected_target_uuid: str,
+    fresh: ClickHouseRelation | None,
+    tag: Tag,
 ) -> EffectResult[Scratch]:
-    """Rename the shadow to a name that no EXCHANGE was ever sent with.
+    """Give what stands under the shadow's name another one, which no EXCHANGE was ever sent with.
 
-    When the exchange has landed meanwhile there is nothing to burn: the scratch comes back as it is, and the UUID
-    map says "successor". Should it land between that look and the rename, the rename moves the predecessor; the map
-    over the new name says so too.
+    That is the shadow, or after the exchange the predecessor, and whichever it is when the rename takes effect: an
+    EXCHANGE that lands between the look and the rename changes which, not that one of them moves. A burn that was
+    done before is found by exact UUID, under whatever name it gave.
     """
-    fresh = _fresh_name(scratch.shadow, names)
+    pair = (expected_target_uuid, scratch.shadow_uuid)
+    with reading():
+        moved = _burned(connection, target, scratch, pair, tag)
+        there = uuids(connection, (target, scratch.shadow), tag)
+    if moved is not None:
+        return Applied(moved)
+    if {there.get(target), there.get(scratch.shadow)} != set(pair):
+        return NotApplied(_mixed(UuidMap(there.get(target), there.get(scratch.shadow))))
     if fresh is None:
         return NotApplied(Reason("DPONE_CLICKHOUSE_SCRATCH_CONFLICT", "the attempt has no fresh name left"))
-    with reading():
-        there = uuids(connection, (target, scratch.shadow, fresh), tag)
-    if there.get(target) == scratch.shadow_uuid:
-        return Applied(scratch)
-    burned = Scratch(scratch.staging, scratch.staging_uuid, fresh, scratch.shadow_uuid)
-    if there.get(fresh) == scratch.shadow_uuid and scratch.shadow not in there:
-        return Applied(burned)
-    if fresh in there or there.get(scratch.shadow) != scratch.shadow_uuid:
-        return NotApplied(
-            Reason(
-                "DPONE_CORRUPTION_UUID_MAP",
-                f"{scratch.shadow} is not the shadow, or {fresh} is taken",
-                {"expected": scratch.shadow_uuid, "observed": str(there.get(scratch.shadow))},
-            )
-        )
     fault: Fault | None = None
     try:
         connection.run_one_shot(f"RENAME TABLE {qualified(scratch.shadow)} TO {qualified(fresh)}", tag)
     except (StatementRefusedError, AnswerLostError) as failed:
         fault = failed
     with reading():
-        after = uuids(connection, (target, scratch.shadow, fresh), tag)
-    if scratch.shadow not in after and fresh in after:
-        return Applied(burned)
+        moved = _burned(connection, target, scratch, pair, tag)
+    if moved is not None:
+        return Applied(moved)
     match fault:
         case StatementRefusedError() | AnswerLostError(sent=False):
             return NotApplied(reason_of(fault))
@@ -109,6 +108,24 @@ def burn(
             return Unknown(reason_of(fault))
         case None:
             return Unknown(Reason("DPONE_CLICKHOUSE_OUTCOME_UNKNOWN", f"{scratch.shadow} still stands"))
+
+
+def _burned(
+    connection: Connection, target: ClickHouseRelation, scratch: Scratch, pair: tuple[str, str], tag: Tag
+) -> Scratch | None:
+    """The scratch under its burned name: one of the pair under the target's, the other elsewhere, the sent name free."""
+    rows = connection.rows(
+        "SELECT name, toString(uuid) FROM system.tables WHERE database = {database:String}"
+        " AND (has({pair:Array(UUID)}, uuid) OR name = {sent:String})",
+        tag,
+        {"database": target.database, "pair": list(pair), "sent": scratch.shadow.name},
+    )
+    there = {str(name): str(uuid) for name, uuid in rows}
+    beside = there.keys() - {target.name}
+    if set(there.values()) != set(pair) or target.name not in there or scratch.shadow.name in there:
+        return None
+    (name,) = beside
+    return replace(scratch, shadow=ClickHouseRelation(target.database, name))
 
 
 def active_queries(connection: Connection, prefix: str, tag: Tag) -> tuple[str, ...]:
@@ -140,7 +157,7 @@ def active_writers(connection: Connection, target: ClickHouseRelation, tag: Tag)
     return tuple(named for (named,) in rows)
 
 
-def _fresh_name(current: ClickHouseRelation, names: AttemptNames) -> ClickHouseRelation | None:
+def fresh_name(current: ClickHouseRelation, names: AttemptNames) -> ClickHouseRelation | None:
     """The attempt's first name, or the one after the current one where that is the attempt's already."""
     own = names.shadows(current.database)
     if current not in own:

@@ -12,6 +12,8 @@ from dpone_contracts.relations import ClickHouseRelation
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dpone_contracts.ports.refresh_state import AdmittedOperation
+
 STAGING_PREFIX = "dpone_staging_"
 SHADOW_PREFIX = "dpone_shadow_"
 OBSERVER_PREFIX = "dpone-observer-"
@@ -56,6 +58,14 @@ class AttemptNames:
         for digest in (self.operation_id, self.attempt_binding_sha256, self.execution_binding_sha256):
             if not _DIGEST.fullmatch(digest):
                 raise ValueError(f"not a digest: {digest!r}")
+
+    @classmethod
+    def of(cls, admitted: AdmittedOperation) -> AttemptNames:
+        """The names of an admitted operation's attempt."""
+        attempt = admitted.attempt
+        return cls(
+            admitted.operation_id, attempt.attempt_binding_sha256, attempt.workflow_execution_binding_sha256
+        )
 
     @property
     def query_id_prefix(self) -> str:

@@ -51,7 +51,7 @@ class ClickHousePublisher:
     @effect(EffectKind.READ)
     def authority(self, target: PlanTarget) -> PhysicalAuthority:
         """Observe the target; raises `DponeError` when it is absent or cannot be read whole."""
-        return self._authority(table_of(target), Tag(OBSERVER_PREFIX, "authority"))
+        return self._authority(table_of(target), _observing(target, "authority"))
 
     @effect(EffectKind.WRITE)
     def create_scratch(
@@ -61,7 +61,7 @@ class ClickHousePublisher:
         admitted: AdmittedOperation,
     ) -> EffectResult[Scratch]:
         """Create empty staging and shadow of the attempt; existing names are NotApplied."""
-        table, names, tag = table_of(target), _names(admitted), _tag(admitted, "scratch")
+        table, names, tag = table_of(target), AttemptNames.of(admitted), _tag(target, admitted, "scratch")
         with reading():
             settings = self._connection.setting_findings(tag)
             free = budget.held_by(self._connection, table.relation, tag).free
@@ -82,7 +82,10 @@ class ClickHousePublisher:
         """The attempt's scratch if both relations are there."""
         with reading():
             return scratch_relations.find(
-                self._connection, table_of(target).relation, _names(admitted), _tag(admitted, "find-scratch")
+                self._connection,
+                table_of(target).relation,
+                AttemptNames.of(admitted),
+                _tag(target, admitted, "find-scratch"),
             )
 
     @effect(EffectKind.WRITE)
@@ -90,7 +93,7 @@ class ClickHousePublisher:
         self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch, ordinal: int, data: bytes
     ) -> EffectResult[int]:
         """Insert one verified Parquet chunk into staging; the value is the rows written."""
-        table, tag = table_of(target), _tag(admitted, f"load-{ordinal}")
+        table, tag = table_of(target), _tag(target, admitted, f"load-{ordinal}")
         with reading():
             held = budget.held_by(self._connection, scratch.staging, tag)
         if held.uuid != scratch.staging_uuid:
@@ -115,7 +118,10 @@ class ClickHousePublisher:
         """(row count, `dpone_row_v1` content digest) of staging, rows ordered by the plan's effective key."""
         with reading():
             return preparation.content(
-                self._connection, table_of(target, plan), scratch.staging, _tag(admitted, "staging-content")
+                self._connection,
+                table_of(target, plan),
+                scratch.staging,
+                _tag(target, admitted, "staging-content"),
             )
 
     @effect(EffectKind.WRITE)
@@ -123,7 +129,7 @@ class ClickHousePublisher:
         self, plan: OperationPlan, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
     ) -> EffectResult[ShadowBuild]:
         """Fill the empty shadow: old target anti-joined by staged keys, plus staging."""
-        table, tag = table_of(target, plan), _tag(admitted, "build-shadow")
+        table, tag = table_of(target, plan), _tag(target, admitted, "build-shadow")
         self._own_scratch(table, scratch, tag)
         with reading():
             shadow_plan = preparation.plan_shadow(self._connection, table, scratch, tag)
@@ -141,7 +147,7 @@ class ClickHousePublisher:
         build: ShadowBuild,
     ) -> ShadowProof:
         """Compare every business column and multiplicity of the whole shadow, both directions."""
-        table, tag = table_of(target, plan), _tag(admitted, "prove-shadow")
+        table, tag = table_of(target, plan), _tag(target, admitted, "prove-shadow")
         target_uuid = self._own_scratch(table, scratch, tag)
         with reading():
             return preparation.prove(self._connection, table, scratch, build, target_uuid, tag)
@@ -149,7 +155,7 @@ class ClickHousePublisher:
     @effect(EffectKind.READ)
     def scope_rows(self, plan: OperationPlan, target: PlanTarget) -> int:
         """Rows of the target inside the plan's scope."""
-        return self._scope_rows(plan, table_of(target), Tag(OBSERVER_PREFIX, "scope-rows"))
+        return self._scope_rows(plan, table_of(target), _observing(target, "scope-rows"))
 
     @effect(EffectKind.READ)
     def exchange_refusals(
@@ -169,7 +175,7 @@ class ClickHousePublisher:
                     scratch,
                     proof,
                     authority_digest,
-                    _tag(admitted, "exchange-gates"),
+                    _tag(target, admitted, "exchange-gates"),
                 )
             )
 
@@ -183,7 +189,7 @@ class ClickHousePublisher:
             table_of(target).relation,
             scratch,
             expected_target_uuid,
-            _tag(admitted, "exchange"),
+            _tag(target, admitted, "exchange"),
         )
 
     @effect(EffectKind.READ)
@@ -191,7 +197,7 @@ class ClickHousePublisher:
         """The UUIDs under the target's and the shadow's names."""
         with reading():
             return exchange.uuid_map(
-                self._connection, table_of(target).relation, scratch.shadow, Tag(OBSERVER_PREFIX, "uuid-map")
+                self._connection, table_of(target).relation, scratch.shadow, _observing(target, "uuid-map")
             )
 
     @effect(EffectKind.READ)
@@ -204,22 +210,27 @@ class ClickHousePublisher:
 
     @effect(EffectKind.WRITE)
     def burn_shadow_name(
-        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
+        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch, expected_target_uuid: str
     ) -> EffectResult[Scratch]:
-        """Rename the shadow, by exact UUID, to the current attempt's name, so that a delayed EXCHANGE must fail."""
+        """Rename what stands under the shadow's name, so that every EXCHANGE sent with it fails from now on."""
         return exchange.burn(
-            self._connection, table_of(target).relation, scratch, _names(admitted), _tag(admitted, "burn")
+            self._connection,
+            table_of(target).relation,
+            scratch,
+            expected_target_uuid,
+            exchange.fresh_name(scratch.shadow, AttemptNames.of(admitted)),
+            _tag(target, admitted, "burn"),
         )
 
     @effect(EffectKind.READ)
     def parts_digest(
         self,
-        target: PlanTarget,  # noqa: ARG002 - the port's
+        target: PlanTarget,
         uuid: str,
     ) -> str | None:
         """Digest of the active parts of the table with that UUID, or None where it is absent."""
         with reading():
-            return parts_digest(self._connection, uuid, Tag(OBSERVER_PREFIX, "parts"))
+            return parts_digest(self._connection, uuid, _observing(target, "parts"))
 
     @effect(EffectKind.DELETE)
     def drop_scratch(
@@ -227,7 +238,11 @@ class ClickHousePublisher:
     ) -> EffectResult[None]:
         """Drop one scratch relation if exactly this UUID stands under this name; Applied only once proven absent."""
         return scratch_relations.drop(
-            self._connection, table_of(target).relation, relation, uuid, _tag(admitted, "drop-scratch")
+            self._connection,
+            table_of(target).relation,
+            relation,
+            uuid,
+            _tag(target, admitted, "drop-scratch"),
         )
 
     def _authority(self, table: TargetTable, tag: Tag) -> PhysicalAuthority:
@@ -328,12 +343,12 @@ class ClickHousePublisher:
             yield (retained.code, retained.observed)
 
 
-def _names(admitted: AdmittedOperation) -> AttemptNames:
-    attempt = admitted.attempt
-    return AttemptNames(
-        admitted.operation_id, attempt.attempt_binding_sha256, attempt.workflow_execution_binding_sha256
-    )
+def _tag(target: PlanTarget, admitted: AdmittedOperation, step: str) -> Tag:
+    """An attempt's statement, under the limit of the target's own policy."""
+    seconds = target.resource_policy.max_statement_seconds
+    return Tag(AttemptNames.of(admitted).query_id_prefix, step, seconds)
 
 
-def _tag(admitted: AdmittedOperation, step: str) -> Tag:
-    return Tag(_names(admitted).query_id_prefix, step)
+def _observing(target: PlanTarget, step: str) -> Tag:
+    """A read of nobody's attempt."""
+    return Tag(OBSERVER_PREFIX, step, target.resource_policy.max_statement_seconds)

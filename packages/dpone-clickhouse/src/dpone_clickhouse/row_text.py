@@ -28,37 +28,61 @@ def row_sql(columns: Sequence[TargetColumn]) -> str:
 
 def order_sql(key: Sequence[TargetColumn]) -> str:
     """The ORDER BY of `dpone_row_v1`: typed order, uniqueidentifier by its lower-case text."""
-    return ", ".join(
-        f"toString({quoted(column.name)})" if column.field.kind is FieldKind.UUID else quoted(column.name)
-        for column in key
-    )
+    return ", ".join(_ordered(column) for column in key)
 
 
-def content_sql(
-    relation: ClickHouseRelation, columns: Sequence[TargetColumn], key: Sequence[TargetColumn]
+def page_sql(
+    relation: ClickHouseRelation,
+    columns: Sequence[TargetColumn],
+    key: Sequence[TargetColumn],
+    blocks: int | None,
+    *,
+    after: bool,
 ) -> str:
-    """A query of one row: (row count, content digest as 64 hex digits)."""
+    """A query of the next blocks in key order: (rows, digest as 64 hex digits, key of the last row as texts) of each.
+
+    The text of one page is all that the server holds at once; without a number of blocks the table is one page. With
+    `after` the page begins behind the key whose texts are bound as `last0`, `last1`, …
+    """
+    rows = qualified(relation)
+    if blocks is not None:
+        condition = _behind(key) if after else "1"
+        limit = f"ORDER BY {order_sql(key)} LIMIT {blocks * ROWS_PER_BLOCK}"
+        rows = f"(SELECT * FROM {rows} WHERE {condition} {limit})"
+    keys = ", ".join(quoted(column.name) for column in key)
+    texts = ", ".join(f"toString(tupleElement(last, {place}))" for place in range(1, len(key) + 1))
     return f"""
 SELECT
-    sum(block_rows),
-    lower(hex(SHA256(arrayStringConcat(arrayMap(x -> x.2, arraySort(x -> x.1, groupArray((block, digest))))))))
+    count(),
+    lower(hex(SHA256(arrayStringConcat(arrayMap(x -> x.2, arraySort(x -> x.1, groupArray((place, text)))))))),
+    argMax(keys, place) AS last,
+    [{texts}]
 FROM
 (
     SELECT
-        block,
-        count() AS block_rows,
-        CAST(SHA256(arrayStringConcat(arrayMap(x -> x.2, arraySort(x -> x.1, groupArray((place, text)))))), 'String') AS digest
-    FROM
-    (
-        SELECT
-            row_number() OVER (ORDER BY {order_sql(key)}) - 1 AS place,
-            intDiv(place, {ROWS_PER_BLOCK}) AS block,
-            {row_sql(columns)} AS text
-        FROM {qualified(relation)}
-    )
-    GROUP BY block
+        row_number() OVER (ORDER BY {order_sql(key)}) - 1 AS place,
+        intDiv(place, {ROWS_PER_BLOCK}) AS block,
+        {row_sql(columns)} AS text,
+        tuple({keys}) AS keys
+    FROM {rows}
 )
+GROUP BY block ORDER BY block
 """
+
+
+def _ordered(column: TargetColumn) -> str:
+    return f"toString({quoted(column.name)})" if column.field.kind is FieldKind.UUID else quoted(column.name)
+
+
+def _behind(key: Sequence[TargetColumn]) -> str:
+    """The condition of rows behind the bound key, spelled out so that the primary index can answer it."""
+    equal, cases = [], []
+    for place, column in enumerate(key):
+        bound = "String" if column.field.kind is FieldKind.UUID else column.target_type
+        last = f"{{last{place}:{bound}}}"
+        cases.append(" AND ".join([*equal, f"{_ordered(column)} > {last}"]))
+        equal.append(f"{_ordered(column)} = {last}")
+    return " OR ".join(f"({case})" for case in cases)
 
 
 def _text_sql(column: TargetColumn) -> str:

@@ -194,7 +194,7 @@ class ExchangeEvidence:
     """What ClickHouse shows of one exchange.
 
     `uuids` None: not readable. `quiescent`: no statement of the attempt runs, and that could be seen.
-    `sealed_off`: the shadow stands under a name that no sent EXCHANGE knows (its name was burned), or none was
+    `sealed_off`: what stands beside the target has a name that no sent EXCHANGE knows (it was burned), or none was
     ever sent.
     """
 
@@ -208,16 +208,18 @@ def classify_exchange(
 ) -> ExchangeOutcome:
     """The outcome of EXCHANGE TABLES; `successor_uuid` None where no shadow was made.
 
-    EXCHANGE is its own inverse: the predecessor is only believed once a delayed one can no longer land.
+    EXCHANGE is its own inverse: neither generation is believed before a delayed or doubled one can no longer land.
     """
     if evidence.uuids is None or not evidence.quiescent:
         return ExchangeOutcome.EXCHANGE_UNKNOWN
     seen = (evidence.uuids.target_uuid, evidence.uuids.shadow_uuid)
     if seen == (predecessor_uuid, successor_uuid):
-        return ExchangeOutcome.PREDECESSOR if evidence.sealed_off else ExchangeOutcome.EXCHANGE_UNKNOWN
-    if successor_uuid is not None and seen == (successor_uuid, predecessor_uuid):
-        return ExchangeOutcome.SUCCESSOR
-    return ExchangeOutcome.MIXED
+        outcome = ExchangeOutcome.PREDECESSOR
+    elif successor_uuid is not None and seen == (successor_uuid, predecessor_uuid):
+        outcome = ExchangeOutcome.SUCCESSOR
+    else:
+        return ExchangeOutcome.MIXED
+    return outcome if evidence.sealed_off else ExchangeOutcome.EXCHANGE_UNKNOWN
 
 
 class PublicationOutcome(StrEnum):

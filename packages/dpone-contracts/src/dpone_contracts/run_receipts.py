@@ -153,7 +153,10 @@ class CommitIntent(Document):
 
 
 class ExchangeReceipt(Document):
-    """States that the UUID map shows the successor under the target's name and the predecessor under the shadow's."""
+    """States that the UUID map shows the successor under the target's name, and where the predecessor is retained.
+
+    The name that the EXCHANGE was sent with is burned: no repetition of it can take the successor away again.
+    """
 
     SCHEMA: ClassVar[str] = "dpone.semantic-refresh-exchange-receipt.v1"
     DIGEST_FIELD: ClassVar[str] = "exchange_receipt_sha256"
@@ -165,6 +168,7 @@ class ExchangeReceipt(Document):
     attempt_binding_sha256: Sha256Text
     prepared_receipt_sha256: Sha256Text
     target_relation: Identifier
+    burned_relation: Identifier
     shadow_relation: Identifier
     predecessor_uuid: Uuid
     successor_uuid: Uuid
@@ -184,6 +188,10 @@ class ExchangeReceipt(Document):
             )
         if self.predecessor_uuid == self.successor_uuid:
             yield broken("distinct-relations", "predecessor and successor are one table", "successor_uuid")
+        if self.burned_relation == self.shadow_relation:
+            yield broken(
+                "name-is-burned", "the predecessor still has the name that was sent", "shadow_relation"
+            )
 
 
 class PredecessorReceipt(Document):

@@ -464,8 +464,9 @@ PARTS: dict[str, str] = {
     "ExchangeReceipt": """
         schema:=dpone.semantic-refresh-exchange-receipt.v1 exchange_receipt_sha256:sha operation_id:sha
         operation_plan_sha256:sha attempt_binding_sha256:sha prepared_receipt_sha256:sha target_relation:id
-        shadow_relation:id predecessor_uuid:uuid successor_uuid:uuid observed_target_uuid:uuid
-        observed_shadow_uuid:uuid physical_authority_sha256:sha predecessor_parts_sha256:sha observed_at:micros
+        burned_relation:id shadow_relation:id predecessor_uuid:uuid successor_uuid:uuid
+        observed_target_uuid:uuid observed_shadow_uuid:uuid physical_authority_sha256:sha
+        predecessor_parts_sha256:sha observed_at:micros
     """,
     "ExecutionPack": """
         schema:=dpone.dbt-execution-pack.v1 pack_sha256:sha workflow_id:id dbt_core_version:=1.10.13

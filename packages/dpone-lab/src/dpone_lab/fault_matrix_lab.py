@@ -93,7 +93,8 @@ class FaultLab:
     successor: dict[str, Multiset]
     pods: dict[int, str] = field(default_factory=dict)
     templates: dict[str, tuple[Table, ...]] = field(default_factory=dict)
-    _seen: dict[object, str] = field(default_factory=dict)
+    _seen: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    _digests: dict[Table, str] = field(default_factory=dict)
 
     @property
     def directory(self) -> Path:
@@ -151,9 +152,10 @@ class FaultLab:
         self.endpoint.stop()
         template = self.directory / "templates" / name
         for folder, kept in (("mssql/data/postgres", "postgres"), *((each, each) for each in _KEPT_FOLDERS)):
-            shutil.rmtree(self.directory / folder, ignore_errors=True)
             if (template / kept).exists():
-                _copy(template / kept, self.directory / folder)
+                mirror(template / kept, self.directory / folder)
+            else:
+                shutil.rmtree(self.directory / folder, ignore_errors=True)
         (self.directory / "objects").mkdir(exist_ok=True)
         self._put_back_clickhouse(self.templates[name])
         self._start()
@@ -205,7 +207,9 @@ class FaultLab:
             control.model(
                 mart.name,
                 sql=self._whose("sql", mart.name, self._sql_digest(mart.name)),
-                clickhouse=self._whose("clickhouse", mart.name, tables.get(mart.name)),
+                clickhouse=self._whose(
+                    "clickhouse", mart.name, self._clickhouse_digest(tables.get(mart.name))
+                ),
                 uuids=names,
             )
             for mart in MARTS
@@ -225,8 +229,19 @@ class FaultLab:
             ).fetchone()
         return str(found)
 
-    def _whose(self, engine: str, name: str, content: object) -> str:
-        """Whose rows a table holds; a content (all rows' digest, or UUID and parts' hashes) is compared once."""
+    def _clickhouse_digest(self, table: Table | None) -> str:
+        """A digest of all rows of a target, computed by the server once for a UUID and its parts."""
+        if table is None:
+            return "absent"
+        if table not in self._digests:
+            self._digests[table] = self.deployment.clickhouse.execute(
+                "SELECT count(), hex(SHA256(arrayStringConcat(arraySort(groupArray(toString(tuple(*)))), '\\n')))"
+                f" FROM {self.deployment.clickhouse.database}.`{table.name}`"
+            )
+        return self._digests[table]
+
+    def _whose(self, engine: str, name: str, content: str) -> str:
+        """Whose rows a table holds; a content, known by the digest of all rows, is compared once."""
         key = (engine, name, content)
         if key not in self._seen:
             snapshot = take_snapshot(self.deployment.engines())
@@ -319,6 +334,37 @@ def _password(directory: Path) -> str:
 def _copy(source: Path, target: Path) -> None:
     """Copy a directory with owners and times: PostgreSQL refuses files of another account."""
     subprocess.run(["cp", "-a", str(source), str(target)], check=True)  # noqa: S607
+
+
+def mirror(source: Path, target: Path) -> None:
+    """Make `target` what `_copy` of `source` would be, writing only what differs in size, time or kind.
+
+    Whatever was written since has another time: copies carry the template's, which is long past.
+    """
+    _mirror_entry(source, target)
+    wanted = {each.name: each for each in os.scandir(source)}
+    for there in list(os.scandir(target)):
+        if there.name not in wanted or wanted[there.name].is_dir() != there.is_dir():
+            shutil.rmtree(there.path) if there.is_dir(follow_symlinks=False) else Path(there.path).unlink()
+    for name, entry in wanted.items():
+        if entry.is_dir(follow_symlinks=False):
+            mirror(source / name, target / name)
+        else:
+            _mirror_entry(source / name, target / name)
+
+
+def _mirror_entry(source: Path, target: Path) -> None:
+    want = source.stat(follow_symlinks=False)
+    if source.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
+    elif target.exists():
+        have = target.stat(follow_symlinks=False)
+        if (want.st_size, want.st_mtime_ns) == (have.st_size, have.st_mtime_ns):
+            return
+    if not source.is_dir():
+        shutil.copy2(source, target, follow_symlinks=False)
+    os.chown(target, want.st_uid, want.st_gid, follow_symlinks=False)
+    shutil.copystat(source, target, follow_symlinks=False)
 
 
 def _objects(root: Path) -> tuple[tuple[str, str], ...]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dpone_contracts.testing.memory_rows import Row
 
 TORN: Final = frozenset({"create_scratch", "load_chunk", "build_shadow"})
+SENT_BY_NAME: Final = frozenset({"exchange", "burn_shadow_name"})
+"""Methods whose statement takes effect by names alone, whatever the adapter looked at before it sent it."""
 MODELS: Final = [
     ExampleModel(
         name,
@@ -100,12 +102,17 @@ class MemoryWorld:
         return Transport(again=self._again, tear=self._tear)
 
     def _again(self, delivery: Delivery) -> object:
-        if delivery.method != "exchange":
+        if delivery.method not in SENT_BY_NAME:
             return delivery.deliver()
-        target, _, scratch, _ = delivery.arguments
+        target, admitted, scratch, _ = delivery.arguments
         names = self.ports.publisher.names
         here = ClickHouseRelation(target.publication_database, target.publication_target_table)
-        if here in names and scratch.shadow in names:
+        if scratch.shadow not in names:
+            return None
+        if delivery.method == "burn_shadow_name":
+            fresh = self.ports.publisher.fresh_name(target, admitted)
+            names[fresh] = names.pop(scratch.shadow)
+        elif here in names:
             names[here], names[scratch.shadow] = names[scratch.shadow], names[here]
         return None
 

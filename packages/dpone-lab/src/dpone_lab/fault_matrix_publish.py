@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from dpone.application.run import run_workflow
+from dpone_clickhouse.exchange import fresh_name
+from dpone_clickhouse.names import AttemptNames
 from dpone_contracts.errors import DponeError
 from dpone_lab.demo import Timeline
 from dpone_lab.fault_matrix import KILLED, Matrix, Play, cases_of, pairs, recover
 from dpone_lab.fault_matrix_lab import Until, fault_lab
-from dpone_lab.fault_matrix_memory import EMPTY_DAY, NORMAL_DAY, MemoryWorld
+from dpone_lab.fault_matrix_memory import EMPTY_DAY, NORMAL_DAY, SENT_BY_NAME, TORN, MemoryWorld
 from dpone_lab.faults import EFFECTS, Delivery, FaultKind, Transport, WorkerKilled
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from dpone_lab.faults import Boundary, Injection
 
 STAGES: Final = ("SEAL", "PREPARE", "COMMIT", "PUBLISH", "SUMMARISE")
-TORN: Final = frozenset({"create_scratch", "load_chunk", "build_shadow"})
 SEALING: Final = "SEAL"
 COMMITTING: Final = "COMMIT"
 ENGINES: Final = "engines"
@@ -38,8 +39,8 @@ MEMORY_WORLDS: Final = {"memory": NORMAL_DAY, "memory-empty-day": EMPTY_DAY}
 PROCESSES: Final = "processes"
 PROCESS_KILLS: Final = 6
 """How many of the kills are done to a real process: the others end a run in this process where SIGKILL would."""
-LATE_EXCHANGES: Final = (1, 5, 6, 7, 10, 12, 0)
-"""Before: the first look, the doubt's entry, the burn, the second look, PREPARED, the gates; and after everything."""
+LATE_EXCHANGES: Final = (2, 3, 6, 8, 11, 13, 0)
+"""Before: the burn, the look behind it, the doubt's entry, PREPARED, the gates, the next intent; and at the very end."""
 LANDS_IN_RECOVERY: Final = 40
 """Boundaries after which the successor try holds every fence, and has not ended."""
 
@@ -141,14 +142,18 @@ class PublishWorld:
         return held
 
     def _again(self, delivery: Delivery) -> object:
-        if delivery.method != "exchange":
+        if delivery.method not in SENT_BY_NAME:
             return delivery.deliver()
-        target, _, scratch, _ = delivery.arguments
-        names = (
-            f"{target.publication_database}.`{target.publication_target_table}` AND {_name(scratch.shadow)}"
+        target, admitted, scratch, _ = delivery.arguments
+        statement = (
+            f"EXCHANGE TABLES {target.publication_database}.`{target.publication_target_table}`"
+            f" AND {_name(scratch.shadow)}"
         )
+        if delivery.method == "burn_shadow_name":
+            fresh = fresh_name(scratch.shadow, AttemptNames.of(admitted))
+            statement = f"RENAME TABLE {_name(scratch.shadow)} TO {_name(fresh)}"
         try:
-            self._execute(f"EXCHANGE TABLES {names}")
+            self._execute(statement)
         except OSError as refused:
             raise DponeError("DPONE_CLICKHOUSE_STATEMENT_REFUSED", f"{refused}") from refused
         return None

@@ -35,9 +35,13 @@ class FaultKind(StrEnum):
     NOT_APPLIED = "not_applied"
     LATE = "late"
     TWICE = "twice"
+    TWICE_LATE = "twice_late"
     TORN = "torn"
     STALE = "stale"
     DOWN = "down"
+
+
+_LANDING: Final = (FaultKind.LATE, FaultKind.TWICE_LATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,10 @@ class Boundary:
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """One fault at one boundary; a late call lands before the `landing`-th boundary after it, 0: at the very end."""
+    """One fault at one boundary; a late call lands before the `landing`-th boundary after it, 0: at the very end.
+
+    `twice_late` is answered on time and delivered a second time at its landing.
+    """
 
     boundary: str
     fault: FaultKind
@@ -72,7 +79,7 @@ class Injection:
     @property
     def name(self) -> str:
         """The injection as an id of one word; `parse` reads it back."""
-        late = f"@{self.landing}" if self.fault is FaultKind.LATE else ""
+        late = f"@{self.landing}" if self.fault in _LANDING else ""
         return f"{self.boundary}:{self.fault}{late}"
 
     @classmethod
@@ -214,6 +221,10 @@ class Injector:
                 answer = delivery.deliver()
                 self.transport.again(delivery)
                 return answer
+            case FaultKind.TWICE_LATE:
+                answer = delivery.deliver()
+                self.transport.hold(delivery, injection.landing)
+                return answer
             case FaultKind.TORN:
                 self.transport.tear(delivery)
                 return _no_answer(delivery, promise)
@@ -271,7 +282,7 @@ def faults_at(boundary: Boundary, landings: Iterable[int], torn: frozenset[str])
     kinds = [FaultKind.BEFORE, FaultKind.AFTER, FaultKind.ACK_LOST, FaultKind.NOT_APPLIED, FaultKind.TWICE]
     if boundary.method in torn:
         kinds.append(FaultKind.TORN)
-    late = [Injection(boundary.name, FaultKind.LATE, landing) for landing in landings]
+    late = [Injection(boundary.name, kind, landing) for kind in _LANDING for landing in landings]
     return [*(Injection(boundary.name, kind) for kind in kinds), *late]
 
 

@@ -105,10 +105,7 @@ class S3Objects:
             answer = self._call("put_object", Key=key, Body=data, IfNoneMatch="*", **self.policy.request())
         except _StatusError as error:
             return _declined(error)
-        version = str(answer.get("VersionId"))
-        if version in ("None", "null"):
-            raise StoreInDoubtError("the store created an object without a version")
-        return Created(version)
+        return Created(_version_of(answer))
 
     def head(self, key: str) -> str | None:
         """The current version; raises DPONE_ARTIFACT_STORE_UNFIT where the object lacks what the policy wants."""
@@ -116,7 +113,7 @@ class S3Objects:
         if answer is None:
             return None
         self._require_policy(key, answer)
-        return str(answer["VersionId"])
+        return _version_of(answer)
 
     def get(self, key: str, version: str) -> bytes | None:
         """The bytes of a version."""
@@ -163,6 +160,14 @@ class S3Objects:
             if _was_not_sent(original):
                 raise _StatusError(None, "no connection") from None
             raise StoreInDoubtError(f"{method}: {type(original).__name__}") from error
+
+
+def _version_of(answer: Mapping[str, Any]) -> str:
+    """The version that an answer names; a store that names none can be asked for nothing exactly."""
+    version = str(answer.get("VersionId"))
+    if version in ("None", "null"):
+        raise StoreInDoubtError("the store answered without a version")
+    return version
 
 
 def _was_not_sent(error: BaseException) -> bool:

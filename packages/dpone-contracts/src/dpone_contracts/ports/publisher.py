@@ -170,9 +170,14 @@ class PreparedPublisher(Protocol):
 
     @effect(EffectKind.WRITE)
     def burn_shadow_name(
-        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
+        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch, expected_target_uuid: str
     ) -> EffectResult[Scratch]:
-        """Rename the shadow, by exact UUID, to the current attempt's name, so that a delayed EXCHANGE must fail."""
+        """Make every EXCHANGE that was sent fail from now on, a delayed or a doubled one.
+
+        Whichever of the two tables stands under the shadow's name, the shadow itself or after the exchange the
+        predecessor, gets a name that no EXCHANGE was ever sent with. The value is the scratch under that name; one
+        that an earlier call burned is found again by exact UUID.
+        """
         ...
 
     @effect(EffectKind.READ)

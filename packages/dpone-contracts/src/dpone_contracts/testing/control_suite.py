@@ -340,6 +340,7 @@ def _exchange_receipt(attempt: AttemptBinding) -> ExchangeReceipt:
         attempt_binding_sha256=attempt.digest,
         prepared_receipt_sha256=made_up("prepared"),
         target_relation="example.target",
+        burned_relation="example.sent",
         shadow_relation="example.shadow",
         predecessor_uuid=predecessor,
         successor_uuid=successor,

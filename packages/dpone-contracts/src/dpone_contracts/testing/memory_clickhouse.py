@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -188,18 +188,23 @@ class MemoryPublisher:
         return tuple(sorted(each for each in self.running if each.startswith(query_id_prefix)))
 
     def burn_shadow_name(
-        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch
+        self, target: PlanTarget, admitted: AdmittedOperation, scratch: Scratch, expected_target_uuid: str
     ) -> EffectResult[Scratch]:
-        """Rename the shadow to a name that was never used; nothing to burn once the exchange has landed."""
-        if self.names.get(_relation(target)) == scratch.shadow_uuid:
-            return Applied(scratch)
-        if self.names.get(scratch.shadow) != scratch.shadow_uuid:
-            return _conflict("the shadow is not under its name")
+        """Rename what stands beside the target to a name that was never used, unless that was done before."""
+        pair = {expected_target_uuid, scratch.shadow_uuid}
+        beside = [name for name, uuid in self.names.items() if uuid in pair and name != _relation(target)]
+        if self.names.get(_relation(target)) not in pair or len(beside) != 1:
+            return _conflict("target and shadow are not the tables that were prepared")
+        if beside == [scratch.shadow]:
+            beside = [self.fresh_name(target, admitted)]
+            self.names[beside[0]] = self.names.pop(scratch.shadow)
+        return Applied(replace(scratch, shadow=beside[0]))
+
+    def fresh_name(self, target: PlanTarget, admitted: AdmittedOperation) -> ClickHouseRelation:
+        """A name that nothing was ever sent with."""
         self.burns += 1
         _, shadow = _scratch_names(target, admitted)
-        fresh = ClickHouseRelation(shadow.database, f"{shadow.name}_b{self.burns}")
-        self.names[fresh] = self.names.pop(scratch.shadow)
-        return Applied(Scratch(scratch.staging, scratch.staging_uuid, fresh, scratch.shadow_uuid))
+        return ClickHouseRelation(shadow.database, f"{shadow.name}_b{self.burns}")
 
     def parts_digest(self, target: PlanTarget, uuid: str) -> str | None:
         """The digest of a table's rows."""

@@ -130,20 +130,37 @@ class PublisherSuite:
         target, admitted = generation.target, generation.admitted
         scratch, _ = prepared(publisher, generation)
         uuid = publisher.authority(target).uuid
-        burned = applied(publisher.burn_shadow_name(target, admitted, scratch))
+        burned = applied(publisher.burn_shadow_name(target, admitted, scratch, uuid))
         assert burned.shadow != scratch.shadow
+        assert applied(publisher.burn_shadow_name(target, admitted, scratch, uuid)) == burned
         assert burned.shadow_uuid == scratch.shadow_uuid
         assert isinstance(publisher.exchange(target, admitted, scratch, uuid), NotApplied)
         assert publisher.uuid_map(target, burned) == UuidMap(uuid, scratch.shadow_uuid)
         applied(publisher.exchange(target, admitted, burned, uuid))
 
-    def test_there_is_nothing_to_burn_once_the_exchange_has_landed(
+    def test_a_burned_name_makes_a_doubled_exchange_fail_and_keeps_the_predecessor(
+        self, publisher: PreparedPublisher, generation: Generation
+    ) -> None:
+        target, admitted = generation.target, generation.admitted
+        scratch, proof = prepared(publisher, generation)
+        uuid = publisher.authority(target).uuid
+        applied(publisher.exchange(target, admitted, scratch, uuid))
+        burned = applied(publisher.burn_shadow_name(target, admitted, scratch, uuid))
+        assert burned.shadow != scratch.shadow
+        assert publisher.uuid_map(target, scratch) == UuidMap(scratch.shadow_uuid, None)
+        assert publisher.uuid_map(target, burned) == UuidMap(scratch.shadow_uuid, uuid)
+        assert publisher.parts_digest(target, uuid) == proof.target_parts_digest
+        assert applied(publisher.burn_shadow_name(target, admitted, scratch, uuid)) == burned
+
+    def test_a_name_is_not_burned_under_a_target_that_is_neither_generation(
         self, publisher: PreparedPublisher, generation: Generation
     ) -> None:
         target, admitted = generation.target, generation.admitted
         scratch, _ = prepared(publisher, generation)
-        applied(publisher.exchange(target, admitted, scratch, publisher.authority(target).uuid))
-        assert applied(publisher.burn_shadow_name(target, admitted, scratch)) == scratch
+        other = "11111111-2222-4333-8444-555555555555"
+        before = publisher.uuid_map(target, scratch)
+        assert isinstance(publisher.burn_shadow_name(target, admitted, scratch, other), NotApplied)
+        assert publisher.uuid_map(target, scratch) == before
 
     def test_a_target_that_changed_after_the_proof_is_refused(
         self, publisher: PreparedPublisher, generation: Generation

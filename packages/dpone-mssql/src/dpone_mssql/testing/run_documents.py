@@ -79,6 +79,7 @@ def exchanged(attempt: AttemptBinding) -> ExchangeReceipt:
         attempt_binding_sha256=attempt.digest,
         prepared_receipt_sha256=prepared(attempt).digest,
         target_relation="example.target",
+        burned_relation="example.sent",
         shadow_relation="example.shadow",
         predecessor_uuid=TARGET,
         successor_uuid=SHADOW,

@@ -126,38 +126,33 @@ def _exchange(this: _Commit) -> None:
     result = services.publisher.exchange(operation.target, operation.admitted, scratch, prepared.target_uuid)
     match result:
         case Applied() | NotApplied() | Unknown():
-            # The answer alone decides nothing, a success neither: the map is read on every path.
+            # The answer alone decides nothing, a success neither: the map is read on every path, behind a burned name.
             _reconcile(this, OperationState.COMMITTING)
         case _:
             assert_never(result)
 
 
-def _observe(this: _Commit, scratch: Scratch, *, sealed_off: bool) -> tuple[ExchangeOutcome, UuidMap]:
-    publisher = this.services.publisher
-    there = publisher.uuid_map(this.operation.target, scratch)
-    quiescent = not publisher.active_queries(query_id_prefix(this.operation))
-    evidence = ExchangeEvidence(there, quiescent, sealed_off)
-    return classify_exchange(evidence, this.prepared.target_uuid, this.generation.shadow_uuid), there
-
-
 def _reconcile(this: _Commit, state: OperationState) -> None:
-    """Settle an EXCHANGE by the UUID map; before "predecessor" is concluded the shadow's name is burned."""
-    scratch = _scratch(this)
-    outcome, there = _observe(this, scratch, sealed_off=False)
-    if outcome is ExchangeOutcome.SUCCESSOR:
-        _target_committed(this, scratch, state, there)
-        return
-    if state is OperationState.COMMITTING:
+    """Settle an EXCHANGE by the UUID map, whatever was answered.
+
+    The name that it was sent with is burned first: what the map shows then no delayed or doubled EXCHANGE can change.
+    """
+    publisher, operation, sent = this.services.publisher, this.operation, _scratch(this)
+    burned = publisher.burn_shadow_name(operation.target, operation.admitted, sent, this.prepared.target_uuid)
+    sealed_off = isinstance(burned, Applied)
+    scratch = burned.value if isinstance(burned, Applied) else sent
+    there = publisher.uuid_map(operation.target, scratch)
+    quiescent = not publisher.active_queries(query_id_prefix(operation))
+    evidence = ExchangeEvidence(there, quiescent, sealed_off)
+    outcome = classify_exchange(evidence, this.prepared.target_uuid, this.generation.shadow_uuid)
+    if outcome is not ExchangeOutcome.SUCCESSOR and state is OperationState.COMMITTING:
         _journal_doubt(this, outcome, there)
-    burned = this.services.publisher.burn_shadow_name(this.operation.target, this.operation.admitted, scratch)
-    moved = burned.value if isinstance(burned, Applied) else scratch
-    outcome, there = _observe(this, moved, sealed_off=isinstance(burned, Applied))
     match outcome:
         case ExchangeOutcome.PREDECESSOR:
-            _back_to_prepared(this, scratch, moved)
+            _back_to_prepared(this, sent, scratch)
             _exchange(this)
         case ExchangeOutcome.SUCCESSOR:
-            _target_committed(this, scratch, OperationState.COMMIT_UNKNOWN, there)
+            _target_committed(this, sent, scratch, state, there)
         case ExchangeOutcome.MIXED:
             _stop(this, "DPONE_CORRUPTION_UUID_MAP", there)
         case ExchangeOutcome.EXCHANGE_UNKNOWN:
@@ -211,7 +206,9 @@ def _stop(this: _Commit, code: str, there: UuidMap) -> NoReturn:
     )
 
 
-def _target_committed(this: _Commit, scratch: Scratch, before: OperationState, there: UuidMap) -> None:
+def _target_committed(
+    this: _Commit, sent: Scratch, moved: Scratch, before: OperationState, there: UuidMap
+) -> None:
     """Observe the exchanged target against the same authority, then journal the successor."""
     services, operation, prepared = this.services, this.operation, this.prepared
     authority = services.publisher.authority(operation.target)
@@ -235,7 +232,8 @@ def _target_committed(this: _Commit, scratch: Scratch, before: OperationState, t
         attempt_binding_sha256=operation.admitted.attempt.digest,
         prepared_receipt_sha256=prepared.digest,
         target_relation=prepared.target_relation,
-        shadow_relation=str(scratch.shadow),
+        burned_relation=str(sent.shadow),
+        shadow_relation=str(moved.shadow),
         predecessor_uuid=prepared.target_uuid,
         successor_uuid=this.generation.shadow_uuid,
         observed_target_uuid=there.target_uuid,
