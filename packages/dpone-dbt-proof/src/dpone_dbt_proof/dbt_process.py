@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,6 +67,48 @@ class DbtExit:
     """dbt's own message of each node that failed; for offline commands only, likewise."""
 
 
+class DbtProcess(Protocol):
+    """A started dbt; the leader of a process group of its own."""
+
+    @property
+    def pid(self) -> int:
+        """Its process id, and its group's."""
+        ...
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit status once it was reaped, negative where a signal ended it."""
+        ...
+
+    def communicate(self, *, timeout: float | None = None) -> tuple[str, Any]:
+        """Return what it printed once it has ended and was reaped; `subprocess.TimeoutExpired` before."""
+        ...
+
+
+class StartProcess(Protocol):
+    """How a dbt process is started."""
+
+    def __call__(self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> DbtProcess:
+        """Start the command; standard output and error come back together."""
+        ...
+
+
+def start_process(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[str]:
+    """Start dbt in a new interpreter."""
+    return subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+
+
 def run_dbt(
     arguments: Sequence[str],
     *,
@@ -75,6 +117,7 @@ def run_dbt(
     output: Path,
     environment: Mapping[str, str],
     timeout_seconds: float,
+    start: StartProcess = start_process,
 ) -> DbtExit:
     """Run one dbt command and reap it with all its children before returning.
 
@@ -90,18 +133,7 @@ def run_dbt(
     ]
     results_path = target / "run_results.json"
     results_path.unlink(missing_ok=True)
-    process = subprocess.Popen(
-        command,
-        cwd=project,
-        env=_environment(output, environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-    )
+    process = start(command, cwd=project, env=_environment(output, environment))
     try:
         printed, _ = process.communicate(timeout=timeout_seconds)
     except subprocess.TimeoutExpired:
@@ -136,7 +168,7 @@ def _environment(home: Path, chosen: Mapping[str, str]) -> dict[str, str]:
     return {**inherited, **_QUIET, "HOME": str(home), **chosen}
 
 
-def _kill_group(process: subprocess.Popen[str]) -> None:
+def _kill_group(process: DbtProcess) -> None:
     """Kill dbt and whatever it started, and wait until the kernel has let go of it."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
