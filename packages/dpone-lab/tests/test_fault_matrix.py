@@ -145,6 +145,19 @@ def test_only_a_whole_matrix_without_a_wrong_entry_is_done(world: MemoryWorld) -
     assert "run it alone: dpone lab faults --entry 'memory~golden run'" in account(spoiled)
 
 
+def test_an_admission_whose_commit_is_unknown_is_told_by_its_code_and_never_continued(
+    world: MemoryWorld,
+) -> None:
+    for fault in (FaultKind.ACK_LOST, FaultKind.NOT_APPLIED):
+        outcome = play(world, Case(Injection("ADMIT/workflow/state.admit/1", fault)))
+        first, *later = outcome.endings
+        assert outcome.wrong == []
+        assert first.startswith("DPONE_SEMANTIC_REFRESH_WORKER_ADMISSION_COMMIT_UNKNOWN")
+        # What did land has no mutation: the successor try does not continue it. What did not land is a first admission.
+        refused = [ending.startswith("DPONE_CONTINUATION_NOT_COMMITTED") for ending in later]
+        assert refused == ([True] if fault is FaultKind.ACK_LOST else [False] * len(later))
+
+
 @pytest.mark.parametrize(
     "case",
     [

@@ -33,7 +33,7 @@ WORKERS = 10
 
 @pytest.mark.parametrize("seed", [74, 75, 76])
 def test_of_many_workers_exactly_disjoint_ones_win_and_losers_learn_the_holders(
-    runtime: SqlServerConfig, names: ControlNames, seed: int
+    runtime: SqlServerConfig, names: ControlNames, database: str, seed: int
 ) -> None:
     chosen = random.Random(seed)
     wanted = [frozenset(chosen.sample(range(8), chosen.randint(1, 3))) for _ in range(WORKERS)]
@@ -41,7 +41,7 @@ def test_of_many_workers_exactly_disjoint_ones_win_and_losers_learn_the_holders(
     patient = replace(runtime, lock_timeout_ms=120_000, statement_timeout_seconds=300)
     state, activations = MssqlRefreshState(patient, names), MssqlActivationStore(patient, names)
     prefix = f"race_{seed}_{random.SystemRandom().randrange(1 << 32):08x}"
-    plans = overlapping_plans(wanted, database="lab", prefix=prefix)
+    plans = overlapping_plans(wanted, database=database, prefix=prefix)
     activate_all(activations, state, plans)
     together = threading.Barrier(WORKERS)
 
