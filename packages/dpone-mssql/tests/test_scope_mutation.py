@@ -151,11 +151,15 @@ def test_text_of_another_case_or_with_trailing_blanks_is_another_value_everywher
     assert other in texts
 
 
-def test_a_batch_of_another_case_is_another_mutation_than_its_receipt(flights: Refreshed) -> None:
+def test_an_image_of_another_case_is_not_the_receipts(flights: Refreshed, installer: SqlServerConfig) -> None:
     admitted = flights.started()
     flights.run_batch(admitted, model(flights))
     after = local_name(flights.evidence(admitted).after_image.relation)
-    flights.sql(f"UPDATE {after} SET [tail_number] = N'abc ' WHERE [tail_number] = N'ABC ';")
+    change = f"UPDATE {after} SET [tail_number] = N'abc ' WHERE [tail_number] = N'ABC ';"
+    with pytest.raises(SqlServerError) as refused:
+        flights.sql(change)
+    assert refused.value.number == 229
+    replace(flights, config=installer).sql(change)
     assert outcome(flights, admitted, flights.evidence(admitted)) is SqlOutcome.COMMIT_UNKNOWN
 
 

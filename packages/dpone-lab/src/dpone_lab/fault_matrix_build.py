@@ -276,7 +276,7 @@ def play_build(parent: Path, day: date, wanted: Wanted, tell: Callable[[str], No
         return []
     if wanted.entry is not None:
         case = WireCase.parse(wanted.entry.removeprefix(f"{PART}~"))
-        with _world(parent, day, tell) as world:
+        with build_world(parent, day, tell) as world:
             _, recorded = _recorded(world, tell)
             alone = WireMatrix([case.message], [recorded])
             alone.outcomes.append(told(world.play(case), tell))
@@ -315,7 +315,7 @@ def _play_share(
     day: date,
 ) -> None:
     """One world's part of the whole: every n-th case, so that both have as many of each kind."""
-    with _world(parent, day, tell) as world:
+    with build_world(parent, day, tell) as world:
         messages, recorded = _recorded(world, tell)
         give(Recorded(messages, recorded))
         for case in sampled(cases_of(messages), wanted.sample, wanted.seed)[number::WORLDS]:
@@ -323,7 +323,8 @@ def _play_share(
 
 
 @contextmanager
-def _world(parent: Path, day: date, tell: Callable[[str], None]) -> Iterator[BuildWorld]:
+def build_world(parent: Path, day: date, tell: Callable[[str], None]) -> Iterator[BuildWorld]:
+    """A lab of its own in a folder, from the moment that the first try was admitted."""
     timeline = Timeline(tell)
     with fault_lab(parent, day, timeline.step) as lab:
         with timeline.step("admit the first try"):

@@ -7,7 +7,7 @@ import queue
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from dpone_contracts.errors import DponeError
@@ -31,7 +31,6 @@ class Pace:
 
     tell: Callable[[str], None]
     every_seconds: float = 30
-    _begun: float = field(default_factory=time.monotonic)
     _first: tuple[int, float] | None = None
     _last: float = 0
 

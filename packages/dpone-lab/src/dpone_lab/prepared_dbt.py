@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from dpone_dbt_proof.dbt_process import DbtProcess
+
 _ENTRY_ARGUMENTS = 4
 """How many words of a dbt command come before dbt's own arguments: interpreter, -P, -c, entry."""
 _MOST = 1 << 20
@@ -40,9 +42,7 @@ class PreparedDbt:
                 env={**os.environ, "LANG": "C.UTF-8", "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"},
             )
 
-    def start(
-        self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]
-    ) -> _Forked:  # the shape of `dpone_dbt_proof.dbt_process.start_process`
+    def start(self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> DbtProcess:
         """Fork one dbt process; its output comes through a pipe."""
         asked = {"arguments": list(command[_ENTRY_ARGUMENTS:]), "cwd": str(cwd), "environment": dict(env)}
         readable, writable = os.pipe()
