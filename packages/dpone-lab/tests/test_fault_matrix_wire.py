@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dpone_contracts.errors import DponeError
-from dpone_dbt_proof.dbt_process import start_process
+from dpone_dbt_proof.dbt_process import start_interpreter
 from dpone_lab.demo import Timeline
 from dpone_lab.fault_matrix_build import WireCase, WireMatrix, build_world, cases_of
 from dpone_lab.fault_matrix_lab import fault_lab
@@ -24,9 +24,9 @@ from dpone_lab.faults_command import DAY
 from dpone_lab.prepared_dbt import PreparedDbt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from dpone_dbt_proof.dbt_process import DbtProcess
+    from dpone_dbt_proof.dbt_process import WaitingProcess
 
 
 def faults(*arguments: str) -> tuple[int, dict[str, Any]]:
@@ -100,8 +100,8 @@ class Started(PreparedDbt):
     def __init__(self) -> None:
         """Nothing is prepared."""
 
-    def start(self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> DbtProcess:
-        return start_process(command, cwd=cwd, env=env)
+    def start(self, environment: Mapping[str, str]) -> WaitingProcess:
+        return start_interpreter(environment)
 
 
 def test_the_pace_tells_how_long_the_rest_will_take(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.model_build import BuildExit
-from dpone_dbt_proof.dbt_process import run_dbt, start_process
+from dpone_dbt_proof.dbt_process import DbtProcess, start_interpreter
 from dpone_dbt_proof.platform_project import materialise
 from dpone_dbt_proof.selection import INDIRECT_SELECTION, select
 
@@ -34,7 +34,7 @@ class DbtModelBuild:
 
     `manifest` is that of the compile which the proofs were made from. `directory` is private to the worker; every
     call has a folder of its own there, with project, target and log, until the caller deletes it. `password` is asked for when dbt starts
-    and goes into the child's environment only. `start` starts the process.
+    and goes into the child's environment only. `start` starts a process that waits for its command.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class DbtModelBuild:
         connection: SqlServerConnection,
         password: Callable[[], str],
         directory: Path,
-        start: StartProcess = start_process,
+        start: StartProcess = start_interpreter,
     ) -> None:
         self._author = author
         self._manifest = manifest
@@ -52,12 +52,22 @@ class DbtModelBuild:
         self._password = password
         self._directory = directory
         self._start = start
+        self._expecting: DbtProcess | None = None
 
     def started_by(self, start: StartProcess) -> DbtModelBuild:
         """The same builds, their process started in another way."""
         return DbtModelBuild(
             self._author, self._manifest, self._connection, self._password, self._directory, start
         )
+
+    def expect(self) -> None:
+        """Start dbt, which takes seconds to import, so that it waits for its command; it ends with this process."""
+        if self._expecting is None:
+            self._expecting = DbtProcess(self._start)
+
+    def _process(self) -> DbtProcess:
+        started, self._expecting = self._expecting, None
+        return started or DbtProcess(self._start)
 
     def build(self, request: BuildRequest) -> BuildExit:
         """Run the gate; raises `BuildSelectionError` or `PlatformProjectError` before dbt is started."""
@@ -69,14 +79,13 @@ class DbtModelBuild:
         self._directory.mkdir(parents=True, exist_ok=True)
         attempt = Path(mkdtemp(prefix="dbt-", dir=self._directory))
         project = materialise(attempt / "project", self._author, request.batches)
-        ended = run_dbt(
+        ended = self._process().run(
             build_arguments(selection, "build" if request.batches else "test"),
             project=project.directory,
             profiles=project.directory,
             output=attempt,
             environment=self._connection.environment(self._password(), request.query_timeout_seconds),
             timeout_seconds=request.timeout_seconds,
-            start=self._start,
         )
         return build_exit(ended, selection)
 

@@ -1,6 +1,6 @@
 """dbt that is imported already: a process of its own forks one child for every run, in which dbt itself is unmodified.
 
-The child is what `run_dbt` would have started: its own session and group, its own environment, working directory and
+The child is what an interpreter of its own would be: its own session and group, environment, working directory and
 arguments. Only the imports, and what dbt's own libraries remember of parsing any project, are done beforehand.
 """
 
@@ -19,13 +19,10 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping
 
-    from dpone_dbt_proof.dbt_process import DbtProcess
+    from dpone_dbt_proof.dbt_process import WaitingProcess
 
-_ENTRY_ARGUMENTS = 4
-"""How many words of a dbt command come before dbt's own arguments: interpreter, -P, -c, entry."""
 _MOST = 1 << 20
 
 
@@ -42,16 +39,9 @@ class PreparedDbt:
                 env={**os.environ, "LANG": "C.UTF-8", "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"},
             )
 
-    def start(self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> DbtProcess:
-        """Fork one dbt process; its output comes through a pipe."""
-        asked = {"arguments": list(command[_ENTRY_ARGUMENTS:]), "cwd": str(cwd), "environment": dict(env)}
-        readable, writable = os.pipe()
-        try:
-            socket.send_fds(self._socket, [json.dumps(asked).encode()], [writable])
-        finally:
-            os.close(writable)
-        pid = int(json.loads(self._socket.recv(_MOST))["pid"])
-        return _Forked(pid, readable, self._socket)
+    def start(self, environment: Mapping[str, str]) -> WaitingProcess:
+        """One dbt process; it is forked when its command is there."""
+        return _Forked(environment, self._socket)
 
     def close(self) -> None:
         """End the prepared process; its children have been waited for."""
@@ -66,17 +56,39 @@ class PreparedDbt:
 
 
 class _Forked:
-    """One running dbt: what `run_dbt` needs of `subprocess.Popen`."""
+    """One dbt process: what `DbtProcess` needs of `subprocess.Popen`."""
 
-    def __init__(self, pid: int, output: int, answers: socket.socket) -> None:
-        self.pid = pid
+    def __init__(self, environment: Mapping[str, str], prepared: socket.socket) -> None:
         self.returncode: int | None = None
-        self._output = output
-        self._answers = answers
+        self._environment = environment
+        self._prepared = prepared
+        self._pid: int | None = None
+        self._output = -1
         self._printed: list[bytes] = []
 
-    def communicate(self, timeout: float | None = None) -> tuple[str, None]:
-        """Read everything that it prints and wait for its end; `subprocess.TimeoutExpired` where it takes longer."""
+    @property
+    def pid(self) -> int:
+        """Its process id; ProcessLookupError before its command was given."""
+        if self._pid is None:
+            raise ProcessLookupError
+        return self._pid
+
+    def _fork(self, command: str) -> None:
+        told = json.loads(command)
+        told["environment"] = {**self._environment, **told["environment"]}
+        self._output, writable = os.pipe()
+        try:
+            socket.send_fds(self._prepared, [json.dumps(told).encode()], [writable])
+        finally:
+            os.close(writable)
+        self._pid = int(json.loads(self._prepared.recv(_MOST))["pid"])
+
+    def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, None]:  # noqa: A002
+        """Give the command, read everything that is printed, and wait for the end."""
+        if input is not None:
+            self._fork(input)
+        if self._pid is None:
+            return "", None
         until = None if timeout is None else time.monotonic() + timeout
         while self._output >= 0:
             left = None if until is None else max(0.0, until - time.monotonic())
@@ -88,7 +100,7 @@ class _Forked:
                 os.close(self._output)
                 self._output = -1
         if self.returncode is None:
-            self.returncode = int(json.loads(self._answers.recv(_MOST))["returncode"])
+            self.returncode = int(json.loads(self._prepared.recv(_MOST))["returncode"])
         return b"".join(self._printed).decode("utf-8", "replace"), None
 
 
@@ -121,7 +133,7 @@ def _become_dbt(request: dict[str, Any], output: int) -> None:
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(output)
-    os.chdir(request["cwd"])
+    os.chdir(request["directory"])
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.argv = ["-c", *request["arguments"]]
@@ -145,7 +157,7 @@ def _parse_once(request: dict[str, Any]) -> None:
 
     before = dict(os.environ)
     os.environ.update(request["environment"])
-    project = request["cwd"]
+    project = request["directory"]
     with tempfile.TemporaryDirectory() as thrown_away:
         places = ("--project-dir", project, "--profiles-dir", project)
         outputs = ("--target-path", thrown_away, "--log-path", thrown_away)
