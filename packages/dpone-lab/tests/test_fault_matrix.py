@@ -181,6 +181,19 @@ def test_only_a_whole_matrix_without_a_wrong_entry_is_done(world: MemoryWorld) -
     assert "run it alone: dpone lab faults --entry 'memory~golden run'" in account(spoiled)
 
 
+def test_an_admission_whose_commit_is_unknown_is_told_by_its_code_and_never_continued(
+    world: MemoryWorld,
+) -> None:
+    for fault in (FaultKind.ACK_LOST, FaultKind.NOT_APPLIED):
+        outcome = play(world, Case(Injection("ADMIT/workflow/state.admit/1", fault)))
+        first, *later = outcome.endings
+        assert outcome.wrong == []
+        assert first.startswith("DPONE_SEMANTIC_REFRESH_WORKER_ADMISSION_COMMIT_UNKNOWN")
+        if fault is FaultKind.ACK_LOST:
+            # It landed: nobody goes on from it by himself, the operator looks at it.
+            assert [ending.split(" ", 1)[0] for ending in later] == ["DPONE_SQL_OUTCOME_UNKNOWN"]
+
+
 @pytest.mark.parametrize(
     "case",
     [

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -139,18 +140,42 @@ def installer(connection_string: str, names: ControlNames) -> SqlServerConfig:
 
 
 @pytest.fixture(scope="session")
+def database(installer: SqlServerConfig) -> str:
+    """The name of the database that the connection string leads to."""
+    with Session(installer) as session:
+        return str(session.rows("SELECT DB_NAME();")[0][0])
+
+
+@pytest.fixture(scope="session")
 def runtime(installer: SqlServerConfig, names: ControlNames) -> SqlServerConfig:
-    """A login that is a member of the runtime role and nothing else, with rights on the models' schema."""
-    login, password = "dpone_worker", "W0rker-" + secrets.token_hex(8)
+    """A login that is a member of the runtime role and nothing else, with rights on the models' schema.
+
+    It is that of DPONE_MSSQL_RUNTIME_DSN, whose login and user must be there, or made here by the installer.
+    """
+    given = os.environ.get("DPONE_MSSQL_RUNTIME_DSN")
+    if given:
+        config = SqlServerConfig(given, 15, 5_000, 60)
+        with Session(config) as session:
+            user = str(session.rows("SELECT USER_NAME();")[0][0])
+        with Session(installer) as session:
+            if str(session.rows("SELECT USER_NAME();")[0][0]) == user:
+                pytest.fail("DPONE_MSSQL_RUNTIME_DSN and DPONE_MSSQL_DSN lead to the same principal")
+    else:
+        user, password = "dpone_worker", "W0rker-" + secrets.token_hex(8)
+        with Session(installer) as session:
+            session.rows(f"CREATE LOGIN [{user}] WITH PASSWORD = '{password}';")
+            session.rows(f"CREATE USER [{user}] FOR LOGIN [{user}];")
+            session.rows(f"GRANT VIEW SERVER STATE TO [{user}];")
+        config = replace(installer, connection_string=as_login(installer.connection_string, user, password))
     with Session(installer) as session:
         if session.rows("SELECT SCHEMA_ID(N'mart');")[0][0] is None:
             session.rows("CREATE SCHEMA [mart];")
-        session.rows(f"CREATE LOGIN [{login}] WITH PASSWORD = '{password}';")
-        session.rows(f"CREATE USER [{login}] FOR LOGIN [{login}];")
-        session.rows(f"ALTER ROLE [{names.runtime_role}] ADD MEMBER [{login}];")
-        session.rows(f"GRANT SELECT, INSERT, UPDATE, ALTER ON SCHEMA::[mart] TO [{login}];")
-        session.rows(f"GRANT VIEW SERVER STATE TO [{login}];")
-    parts = [
-        part for part in installer.connection_string.split(";") if part[:4].upper() not in ("UID=", "PWD=")
-    ]
-    return SqlServerConfig(";".join([*parts, f"UID={login}", f"PWD={password}"]), 15, 5_000, 60)
+        session.rows(f"ALTER ROLE [{names.runtime_role}] ADD MEMBER [{user}];")
+        session.rows(f"GRANT SELECT, INSERT, UPDATE, ALTER ON SCHEMA::[mart] TO [{user}];")
+    return config
+
+
+def as_login(connection_string: str, user: str, password: str) -> str:
+    """The same server under another login."""
+    parts = [part for part in connection_string.split(";") if part[:4].upper() not in ("UID=", "PWD=")]
+    return ";".join([*parts, f"UID={user}", f"PWD={password}"])

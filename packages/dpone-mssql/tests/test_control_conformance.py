@@ -33,13 +33,13 @@ def workflow() -> str:
 
 
 @pytest.fixture
-def example(models: tuple[ExampleModel, ...], workflow: str) -> Example:
-    return example_bundle(models, database="lab", workflow=workflow)
+def example(models: tuple[ExampleModel, ...], workflow: str, database: str) -> Example:
+    return example_bundle(models, database=database, workflow=workflow)
 
 
 @pytest.fixture
-def rival(models: tuple[ExampleModel, ...], workflow: str) -> Example:
-    return example_bundle(models, database="lab", workflow=workflow, limits={"max_dbt_temp_rows": 7})
+def rival(models: tuple[ExampleModel, ...], workflow: str, database: str) -> Example:
+    return example_bundle(models, database=database, workflow=workflow, limits={"max_dbt_temp_rows": 7})
 
 
 @pytest.fixture

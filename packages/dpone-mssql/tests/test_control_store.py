@@ -17,6 +17,15 @@ from dpone_mssql.testing.refreshed import Refreshed, applied, refreshed
 
 pytestmark = pytest.mark.engine
 
+# Tables that the path of `built` leaves empty, each with a row made of what is there.
+_ATTEMPT = "a.[binding_schema], a.[attempt_binding_sha256] FROM [dpone_control].[attempts] AS a WHERE a.[ordinal] = 1;"
+_RUN = "e.[workflow_execution_binding_sha256]"
+NO_ROW_YET = {
+    "continuations": f"SELECT a.[operation_id], a.[attempt_binding_sha256], a.[attempt_binding_sha256], {_ATTEMPT}",
+    "cleanup_acknowledgements": f"SELECT a.[operation_id], {_ATTEMPT}",
+    "replacement_successors": f"SELECT {_RUN}, {_RUN}, {_RUN} FROM [dpone_control].[executions] AS e;",
+    "summaries": f"SELECT {_RUN}, e.[binding_schema], {_RUN} FROM [dpone_control].[executions] AS e;",
+}
 DAY = "('2026-08-08', 1), ('2026-08-08', 2)"
 
 
@@ -60,6 +69,26 @@ def test_another_version_is_refused_by_name(
     assert age in refused.value.observed
 
 
+def tables_there(config: SqlServerConfig) -> dict[str, bool]:
+    """Every table of the control schema as the engine has it, and whether a trigger refuses UPDATE and DELETE on it."""
+    with Session(config) as session:
+        rows = session.rows(
+            "SELECT t.[name], (SELECT COUNT(*) FROM sys.triggers AS g WHERE g.[parent_id] = t.[object_id] "
+            "AND g.[is_disabled] = 0 AND g.[is_instead_of_trigger] = 1) FROM sys.tables AS t "
+            "INNER JOIN sys.schemas AS s ON s.[schema_id] = t.[schema_id] WHERE s.[name] = N'dpone_control';"
+        )
+    return {str(name): triggers > 0 for name, triggers in rows}
+
+
+def test_every_table_that_is_there_is_create_only_or_compare_and_set_and_none_is_forgotten(
+    built: Refreshed,
+) -> None:
+    assert tables_there(built.config) == {
+        **dict.fromkeys(("store", *CREATE_ONLY), True),
+        **dict.fromkeys((*COMPARE_AND_SET, "pins"), False),
+    }
+
+
 def errors_of(config: SqlServerConfig, statement: str, tables: tuple[str, ...]) -> dict[str, int]:
     """The error number that a statement about each table gives; 0 where it was accepted."""
     found = {}
@@ -88,7 +117,7 @@ def errors_of(config: SqlServerConfig, statement: str, tables: tuple[str, ...]) 
 def test_not_even_the_installer_changes_what_was_written(
     built: Refreshed, statement: str, number: int
 ) -> None:
-    tables = ("store", *CREATE_ONLY)
+    tables = tuple(name for name in tables_there(built.config) if name not in {*COMPARE_AND_SET, "pins"})
     assert errors_of(built.config, statement, tables) == dict.fromkeys(tables, number)
 
 
@@ -108,7 +137,8 @@ def test_the_runtime_has_no_right_to_change_what_was_written(
     built: Refreshed, runtime: SqlServerConfig, statement: str
 ) -> None:
     no_permission = {229, 1088, 3701, 4701, 4902}
-    found = errors_of(runtime, statement, ("store", *CREATE_ONLY))
+    tables = tuple(name for name in tables_there(built.config) if name not in COMPARE_AND_SET)
+    found = errors_of(runtime, statement, tables)
     assert {table: number for table, number in found.items() if number not in no_permission} == {}
 
 
@@ -117,14 +147,52 @@ def test_the_runtime_does_not_delete_compare_and_set_rows(built: Refreshed, runt
     assert found == dict.fromkeys(COMPARE_AND_SET, 229)
 
 
-def test_a_second_row_under_a_key_is_refused(built: Refreshed, runtime: SqlServerConfig) -> None:
+@pytest.mark.parametrize("table", sorted(CREATE_ONLY))
+def test_a_second_row_under_a_key_is_refused(built: Refreshed, runtime: SqlServerConfig, table: str) -> None:
+    if table in NO_ROW_YET and not built.sql(f"SELECT COUNT(*) FROM [dpone_control].[{table}];")[0][0]:
+        built.sql(f"INSERT INTO [dpone_control].[{table}] {NO_ROW_YET[table]}")
+    columns = [
+        str(row[0])
+        for row in built.sql(
+            "SELECT c.[name] FROM sys.columns AS c "
+            f"WHERE c.[object_id] = OBJECT_ID(N'[dpone_control].[{table}]') ORDER BY c.[column_id];"
+        )
+    ]
+    names = ", ".join(f"[{column}]" for column in columns)
+    insert = f"INSERT INTO [dpone_control].[{table}] ({names}) SELECT {names} FROM [dpone_control].[{table}];"
+    with Session(runtime) as session, pytest.raises(SqlServerError) as refused:
+        session.rows(insert)
+    assert (refused.value.number, (refused.value.rule or "")[:3]) in {(2627, "pk_"), (2627, "uq_")}
+
+
+@pytest.mark.parametrize(
+    ("table", "digest"), [("documents", "bytes_sha256"), ("build_receipts", "bytes_sha256")]
+)
+def test_other_bytes_under_a_key_that_is_there_are_refused(
+    built: Refreshed, runtime: SqlServerConfig, table: str, digest: str
+) -> None:
+    other = sha256(b"other").hexdigest()
+    keys = {
+        "documents": "[schema_id], [digest]",
+        "build_receipts": "[operation_id], [operation_plan_sha256], [attempt_binding_sha256], [fate], [receipt_sha256]",
+    }[table]
+    more, values = ("[stored_at]", "[stored_at]") if table == "documents" else ("", "")
+    columns = ", ".join(part for part in (keys, "[bytes]", f"[{digest}]", more) if part)
+    chosen = ", ".join(
+        part for part in (keys, "CAST('other' AS varbinary(max))", f"0x{other}", values) if part
+    )
     insert = (
-        "INSERT INTO [dpone_control].[attempt_fates] SELECT f.[attempt_binding_sha256], N'ABANDONED', 1, "
-        "f.[recorded_at] FROM [dpone_control].[attempt_fates] AS f;"
+        f"INSERT INTO [dpone_control].[{table}] ({columns}) SELECT {chosen} FROM [dpone_control].[{table}];"
     )
     with Session(runtime) as session, pytest.raises(SqlServerError) as refused:
         session.rows(insert)
-    assert (refused.value.number, refused.value.rule) == (2627, "pk_attempt_fates")
+    assert (refused.value.number, refused.value.rule) == (2627, f"pk_{table}")
+
+
+def test_the_table_that_keeps_others_from_being_truncated_takes_no_row(built: Refreshed) -> None:
+    with pytest.raises(SqlServerError) as refused:
+        built.sql("INSERT INTO [dpone_control].[pins] ([ordinal]) VALUES (NULL);")
+    assert (refused.value.number, refused.value.rule) == (547, "ck_pins_empty")
 
 
 def test_bytes_that_are_not_those_of_their_digest_are_refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 from dpone_contracts.catalog import CatalogSnapshot, ClosureBudget, ObjectKind
 from dpone_contracts.effects import Applied, NotApplied
 from dpone_contracts.relations import SqlRelation
+from dpone_mssql import preflight as preflight_module
 from dpone_mssql.catalog import MssqlCatalog, MssqlDdlFreeze
 from dpone_mssql.connection import Session, SqlServerConfig, SqlServerError
 from dpone_mssql.relation_observer import MssqlRelationObserver
@@ -48,6 +50,13 @@ def test_a_fit_target_has_no_finding(found: Refreshed, runtime: SqlServerConfig)
     ("change", "code"),
     [
         ("DROP TABLE {table};", "DPONE_TARGET_ABSENT"),
+        (
+            "DROP TABLE {table}; CREATE TABLE {table} ([id] bigint NOT NULL, [day] date NOT NULL);",
+            "DPONE_TARGET_SCHEMA_DRIFT",
+        ),
+        ("DROP TABLE {table}; EXEC('CREATE VIEW {table} AS SELECT 1 AS [one]');", "DPONE_TARGET_ABSENT"),
+        ("CREATE TABLE [mart].[{name}__dbt_tmp__dbt_tmp_vw] ([id] int NULL);", "DPONE_SCRATCH_CONFLICT"),
+        ("CREATE VIEW [mart].[{name}__dbt_tmp] AS SELECT 1 AS [one];", "DPONE_SCRATCH_CONFLICT"),
         ("ALTER TABLE {table} ADD [more] int NULL;", "DPONE_TARGET_SCHEMA_DRIFT"),
         ("ALTER TABLE {table} ALTER COLUMN [id] int NOT NULL;", "DPONE_TARGET_SCHEMA_DRIFT"),
         ("ALTER TABLE {table} ALTER COLUMN [id] bigint NULL;", "DPONE_TARGET_SCHEMA_DRIFT"),
@@ -82,6 +91,54 @@ def test_a_locked_catalog_is_unverified_and_not_absent(found: Refreshed) -> None
         session.rows("BEGIN TRANSACTION;")
         session.rows(f"CREATE TABLE {found.temp} ([id] int NULL);")
         assert codes(hasty) == {"DPONE_PREFLIGHT_UNVERIFIED"}
+
+
+def test_a_column_whose_text_is_not_utf_8_is_unfit(
+    installer: SqlServerConfig, names: ControlNames, keys_only: ExampleModel
+) -> None:
+    texts = replace(keys_only, columns=(*keys_only.columns, ("note", "varchar(20)", True)))
+    found = refreshed(installer, names, (texts,))
+    found.sql(
+        f"DROP TABLE {found.table}; CREATE TABLE {found.table} ([day] date NOT NULL, [id] bigint NOT NULL, "
+        "[note] varchar(20) COLLATE Latin1_General_100_BIN2 NULL);"
+    )
+    findings = found.mutation.preflight(found.plan, found.target)
+    assert any(code == "DPONE_TARGET_UNFIT" and "not UTF-8" in text for code, text in findings)
+
+
+def test_a_statement_that_takes_too_long_is_unverified_and_not_absent(
+    found: Refreshed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = preflight_module.read_committed
+    hasty = replace(found, config=replace(found.config, statement_timeout_seconds=1))
+
+    def slow(config: SqlServerConfig, work: object) -> object:
+        def waiting(session: Session) -> object:
+            session.rows("WAITFOR DELAY '00:00:30';")
+            return work(session)  # type: ignore[operator]
+
+        return real(config, waiting)
+
+    monkeypatch.setattr(preflight_module, "read_committed", slow)
+    began = time.monotonic()
+    assert codes(hasty) == {"DPONE_PREFLIGHT_UNVERIFIED"}
+    assert time.monotonic() - began < 25
+
+
+def test_a_principal_that_may_not_write_the_target_is_unverified(
+    found: Refreshed, connection_string: str
+) -> None:
+    login, password = f"reader_{found.models[0].name}", "Re4der-pass-word"
+    found.sql(f"CREATE LOGIN [{login}] WITH PASSWORD = '{password}';")
+    found.sql(f"CREATE USER [{login}] FOR LOGIN [{login}];")
+    found.sql(f"GRANT SELECT, VIEW DEFINITION ON SCHEMA::[mart] TO [{login}];")
+    found.sql(f"GRANT SELECT ON SCHEMA::[dpone_control] TO [{login}];")
+    found.sql(f"GRANT VIEW SERVER STATE TO [{login}];")
+    parts = [part for part in connection_string.split(";") if part[:4].upper() not in ("UID=", "PWD=")]
+    config = replace(found.config, connection_string=";".join([*parts, f"UID={login}", f"PWD={password}"]))
+    findings = replace(found, config=config).mutation.preflight(found.plan, found.target)
+    assert [code for code, _ in findings] == ["DPONE_PREFLIGHT_UNVERIFIED"]
+    assert "no INSERT, UPDATE for this principal" in findings[0][1]
 
 
 def test_a_budget_of_log_space_is_held_before_dbt_starts(

@@ -126,6 +126,21 @@ def test_a_commit_without_an_answer_is_unknown_whether_it_landed_or_not(
     assert (found.state.read_admission(binding.digest) is not None) is arrives
 
 
+def test_after_an_unanswered_commit_the_handle_is_closed_without_a_rollback(
+    installer: SqlServerConfig, names: ControlNames, keys_only: ExampleModel
+) -> None:
+    found = refreshed(installer, names, (keys_only,))
+    binding = found.example.binding("run-1")
+    applied(found.state.bind_execution(binding, found.example.bundle, "run-1"))
+    sent_later: list[bytes] = []
+    with cutting_proxy(installer, arrives=False, sent_later=sent_later) as port:
+        cut = replace(found, config=through(installer, port))
+        result = cut.state.admit(binding, found.example.bundle, found.worker("run-1"), amounts_of(found))
+    assert isinstance(result, Unknown)
+    assert "ROLLBACK".encode("utf-16-le") not in b"".join(sent_later).upper()
+    assert "SELECT".encode("utf-16-le") not in b"".join(sent_later).upper()
+
+
 def test_a_document_whose_acknowledgement_was_lost_may_be_sent_again(
     installer: SqlServerConfig, names: ControlNames, keys_only: ExampleModel
 ) -> None:
@@ -162,11 +177,18 @@ def through(config: SqlServerConfig, port: int) -> SqlServerConfig:
 
 
 @contextmanager
-def cutting_proxy(config: SqlServerConfig, *, arrives: bool) -> Iterator[int]:
-    """Forward one connection until COMMIT is sent; then pass it on (or not) and cut before any answer comes back."""
+def cutting_proxy(
+    config: SqlServerConfig, *, arrives: bool, sent_later: list[bytes] | None = None
+) -> Iterator[int]:
+    """Forward one connection until COMMIT is sent; then pass it on (or not) and cut before any answer comes back.
+
+    With `sent_later` only the way back is cut, and what the client still sends is kept there.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listener:
         ended = threading.Thread(
-            target=_forward, args=(listener, address(config)), kwargs={"arrives": arrives}
+            target=_forward,
+            args=(listener, address(config)),
+            kwargs={"arrives": arrives, "sent_later": sent_later},
         )
         ended.start()
         yield int(listener.getsockname()[1])
@@ -174,7 +196,9 @@ def cutting_proxy(config: SqlServerConfig, *, arrives: bool) -> Iterator[int]:
         assert not ended.is_alive()
 
 
-def _forward(listener: socket.socket, server: tuple[str, int], *, arrives: bool) -> None:
+def _forward(
+    listener: socket.socket, server: tuple[str, int], *, arrives: bool, sent_later: list[bytes] | None
+) -> None:
     client, _ = listener.accept()
     with client, socket.create_connection(server) as upstream:
         answers = threading.Thread(target=_answers, args=(upstream, client))
@@ -183,13 +207,15 @@ def _forward(listener: socket.socket, server: tuple[str, int], *, arrives: bool)
             if COMMIT not in data:
                 upstream.sendall(data)
                 continue
-            client.shutdown(socket.SHUT_RDWR)
+            client.shutdown(socket.SHUT_RDWR if sent_later is None else socket.SHUT_WR)
             if arrives:
                 upstream.sendall(data)
                 # The server answers once it has committed; that answer goes nowhere.
                 upstream.settimeout(30)
             else:
                 upstream.shutdown(socket.SHUT_RDWR)
+            while sent_later is not None and (late := client.recv(65536)):
+                sent_later.append(late)
             break
         answers.join(timeout=30)
 

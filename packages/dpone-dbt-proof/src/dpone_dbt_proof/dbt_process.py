@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,21 +81,52 @@ class DbtExit:
     """dbt's own message of each node that failed; for offline commands only, likewise."""
 
 
+class WaitingProcess(Protocol):
+    """A process that has dbt imported and waits for one command as a JSON line; the leader of a group of its own."""
+
+    @property
+    def pid(self) -> int:
+        """Its process id, and its group's; ProcessLookupError where there is none yet."""
+        ...
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit status once it was reaped, negative where a signal ended it."""
+        ...
+
+    def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, Any]:  # noqa: A002 - as Popen's
+        """Give the command, and return what it printed once it was reaped; `subprocess.TimeoutExpired` before."""
+        ...
+
+
+class StartProcess(Protocol):
+    """How a waiting process comes to be."""
+
+    def __call__(self, environment: Mapping[str, str], /) -> WaitingProcess:
+        """Start one with this environment."""
+        ...
+
+
+def start_interpreter(environment: Mapping[str, str]) -> subprocess.Popen[str]:
+    """Start a new interpreter that imports dbt."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", _ENTRY],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+
+
 class DbtProcess:
     """A dbt process that has been started and runs one command, or none."""
 
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _ENTRY],
-            env={**_inherited(), **_QUIET, "HOME": os.devnull},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-        )
+    def __init__(self, start: StartProcess = start_interpreter) -> None:
+        self._process = start({**_inherited(), **_QUIET, "HOME": os.devnull})
 
     def run(
         self,

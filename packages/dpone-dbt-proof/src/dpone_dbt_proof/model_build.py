@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.model_build import BuildExit
-from dpone_dbt_proof.dbt_process import DbtProcess
+from dpone_dbt_proof.dbt_process import DbtProcess, start_interpreter
 from dpone_dbt_proof.platform_project import materialise
 from dpone_dbt_proof.selection import INDIRECT_SELECTION, select
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpone_contracts.ports.model_build import BuildRequest
-    from dpone_dbt_proof.dbt_process import DbtExit
+    from dpone_dbt_proof.dbt_process import DbtExit, StartProcess
     from dpone_dbt_proof.manifest import Manifest
     from dpone_dbt_proof.platform_project import AuthorProject, SqlServerConnection
     from dpone_dbt_proof.selection import Selection
@@ -34,7 +34,7 @@ class DbtModelBuild:
 
     `manifest` is that of the compile which the proofs were made from. `directory` is private to the worker; every
     call has a folder of its own there, with project, target and log, until the caller deletes it. `password` is asked for when dbt starts
-    and goes into the child's environment only.
+    and goes into the child's environment only. `start` starts a process that waits for its command.
     """
 
     def __init__(
@@ -44,22 +44,30 @@ class DbtModelBuild:
         connection: SqlServerConnection,
         password: Callable[[], str],
         directory: Path,
+        start: StartProcess = start_interpreter,
     ) -> None:
         self._author = author
         self._manifest = manifest
         self._connection = connection
         self._password = password
         self._directory = directory
+        self._start = start
         self._expecting: DbtProcess | None = None
+
+    def started_by(self, start: StartProcess) -> DbtModelBuild:
+        """The same builds, their process started in another way."""
+        return DbtModelBuild(
+            self._author, self._manifest, self._connection, self._password, self._directory, start
+        )
 
     def expect(self) -> None:
         """Start dbt, which takes seconds to import, so that it waits for its command; it ends with this process."""
         if self._expecting is None:
-            self._expecting = DbtProcess()
+            self._expecting = DbtProcess(self._start)
 
     def _process(self) -> DbtProcess:
         started, self._expecting = self._expecting, None
-        return started or DbtProcess()
+        return started or DbtProcess(self._start)
 
     def build(self, request: BuildRequest) -> BuildExit:
         """Run the gate; raises `BuildSelectionError` or `PlatformProjectError` before dbt is started."""

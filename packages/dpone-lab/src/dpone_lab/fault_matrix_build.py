@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pyodbc
@@ -19,11 +20,12 @@ from dpone_lab.fault_matrix import sampled
 from dpone_lab.fault_matrix_control import CONTROL, IMAGES
 from dpone_lab.fault_matrix_lab import FaultLab, Until, fault_lab
 from dpone_lab.fault_matrix_wire import Kind, Message, Wire, WireFault
+from dpone_lab.fault_matrix_worlds import Pace, side_by_side
 from dpone_lab.faults import WorkerKilled
 from dpone_lab.fixture import MART_SCHEMA, day_start
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import date
     from pathlib import Path
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from dpone_lab.fault_matrix import Wanted
 
 PART: Final = "wire"
+WORLDS: Final = 2
 BUILDING: Final = "BUILD"
 SEALING: Final = "SEAL"
 UNKNOWN: Final = "COMMIT_UNKNOWN"
@@ -83,6 +86,8 @@ class BuildWorld:
 
     lab: FaultLab
     wire: Wire
+    rows: dict[tuple[str, str], Counter[tuple[Any, ...]]] = field(default_factory=dict)
+    """Contents of tables that were read once, by model and digest of all rows."""
 
     @classmethod
     def of(cls, lab: FaultLab) -> BuildWorld:
@@ -127,7 +132,18 @@ class BuildWorld:
     def truths(self) -> dict[str, str]:
         """What the tables say of each model's mutation, by table name: read past the product."""
         with closing(pyodbc.connect(self.lab.profile.mssql_dsn, autocommit=True)) as connection:
-            return {mart.name: _truth(self.lab, connection, mart) for mart in MARTS}
+            return {mart.name: _truth(self, connection, mart) for mart in MARTS}
+
+    def content(
+        self, connection: pyodbc.Connection, mart: Mart, schema: str, table: str
+    ) -> Counter[tuple[Any, ...]]:
+        """All rows of a table with a model's columns; fetched only where its content was never seen."""
+        key = (mart.name, self.lab.sql_digest(schema, table))
+        if key not in self.rows:
+            columns = ", ".join(name for name, _, _ in mart.columns)
+            found = connection.execute(f"SELECT {columns} FROM {schema}.[{table}]").fetchall()
+            self.rows[key] = Counter(tuple(row) for row in found)
+        return self.rows[key]
 
     def golden(self) -> tuple[list[Message], BuildOutcome]:
         """The build without a fault: its messages in order."""
@@ -149,14 +165,15 @@ class BuildWorld:
         outcome.endings.append(self.run(1, SEALING))
         if not self.wire.hit:
             outcome.wrong.append("the message was not reached")
+        elif (met := self.wire.messages[case.message.number - 1]) != case.message:
+            outcome.wrong.append(f"another message was broken: {met.name}")
         if self.wire.zombie_waits:
             outcome.beside_zombie = self.classes()
             self.wire.release_zombie()
-        self._compare(outcome)
-        self._recover(outcome)
+        self._recover(outcome, self._compare(outcome))
         return outcome
 
-    def _compare(self, outcome: BuildOutcome) -> None:
+    def _compare(self, outcome: BuildOutcome) -> dict[str, str]:
         """Every class against the tables; what was said beside a zombie must have been right, or unsure."""
         classes, truths = self.classes(), self.truths()
         for name, truth in truths.items():
@@ -169,10 +186,10 @@ class BuildWorld:
         built = set(truths.values()) == {"committed"}
         if outcome.endings[-1] == f"reached {SEALING}" and not built:
             outcome.wrong.append("the build passed without every model committed")
+        return truths
 
-    def _recover(self, outcome: BuildOutcome) -> None:
+    def _recover(self, outcome: BuildOutcome, before: dict[str, str]) -> None:
         """The successor try continues what committed as a whole, refuses what did not, and repeats no mutation."""
-        before = self.truths()
         built = set(before.values()) == {"committed"}
         self.lab.end(self.lab.worker(1))
         ending = self.run(2, SEALING)
@@ -190,15 +207,9 @@ def _unsure(error: DponeError) -> str:
     return UNKNOWN if error.exit_class in {ExitClass.UNKNOWN, ExitClass.UNVERIFIED} else error.code
 
 
-def _truth(lab: FaultLab, connection: pyodbc.Connection, mart: Mart) -> str:
+def _truth(world: BuildWorld, connection: pyodbc.Connection, mart: Mart) -> str:
     """`committed`, `rolled back`, `never invoked`, or `torn` where the tables disagree with each other."""
-    columns = ", ".join(name for name, _, _ in mart.columns)
-
-    def rows(relation: str) -> Counter[tuple[Any, ...]]:
-        return Counter(
-            tuple(row) for row in connection.execute(f"SELECT {columns} FROM {relation}").fetchall()
-        )
-
+    lab = world.lab
     operation = lab.operations()[mart.name]
     attempt = connection.execute(
         f"SELECT attempt_binding_sha256 FROM {CONTROL}.attempts WHERE operation_id = 0x{operation} AND ordinal = 1"
@@ -210,9 +221,9 @@ def _truth(lab: FaultLab, connection: pyodbc.Connection, mart: Mart) -> str:
         ).fetchall()
         return [str(row[0]) for row in found]
 
-    target = rows(f"{MART_SCHEMA}.{mart.name}")
+    target = world.content(connection, mart, MART_SCHEMA, mart.name)
     images = {
-        kind: rows(f"{IMAGES}.[{name}]")
+        kind: world.content(connection, mart, IMAGES, name)
         for kind, name in connection.execute(
             f"SELECT kind, relation_name FROM {CONTROL}.images WHERE attempt_binding_sha256 = 0x{attempt.hex()}"
         ).fetchall()
@@ -260,24 +271,74 @@ class WireMatrix:
 
 
 def play_build(parent: Path, day: date, wanted: Wanted, tell: Callable[[str], None]) -> list[WireMatrix]:
-    """Record dbt's messages once, then break each of them."""
+    """Record dbt's messages, then break each of them; the whole matrix in two worlds side by side."""
     if not wanted.plays(PART):
         return []
+    if wanted.entry is not None:
+        case = WireCase.parse(wanted.entry.removeprefix(f"{PART}~"))
+        with build_world(parent, day, tell) as world:
+            _, recorded = _recorded(world, tell)
+            alone = WireMatrix([case.message], [recorded])
+            alone.outcomes.append(told(world.play(case), tell))
+        return [alone]
+    matrix = WireMatrix([], [])
+    cases: list[WireCase] = []
+    pace = Pace(tell)
+    for share in side_by_side(partial(_play_share, wanted=wanted, day=day), parent, WORLDS, tell):
+        if isinstance(share, Recorded):
+            if matrix.boundaries and share.messages != matrix.boundaries:
+                share.outcome.wrong.append("dbt sent other messages than in the world beside")
+            matrix.boundaries = share.messages
+            matrix.outcomes.append(share.outcome)
+            cases = sampled(cases_of(share.messages), wanted.sample, wanted.seed)
+        else:
+            matrix.outcomes.append(share)
+            pace.done(sum(each.boundary != "" for each in matrix.outcomes), len(cases))
+    return [matrix]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The messages of a world's golden run, and how it went."""
+
+    messages: list[Message]
+    outcome: BuildOutcome
+
+
+def _play_share(
+    number: int,
+    parent: Path,
+    tell: Callable[[str], None],
+    give: Callable[[Recorded | BuildOutcome], None],
+    *,
+    wanted: Wanted,
+    day: date,
+) -> None:
+    """One world's part of the whole: every n-th case, so that both have as many of each kind."""
+    with build_world(parent, day, tell) as world:
+        messages, recorded = _recorded(world, tell)
+        give(Recorded(messages, recorded))
+        for case in sampled(cases_of(messages), wanted.sample, wanted.seed)[number::WORLDS]:
+            give(told(world.play(case), tell))
+
+
+@contextmanager
+def build_world(parent: Path, day: date, tell: Callable[[str], None]) -> Iterator[BuildWorld]:
+    """A lab of its own in a folder, from the moment that the first try was admitted."""
     timeline = Timeline(tell)
     with fault_lab(parent, day, timeline.step) as lab:
         with timeline.step("admit the first try"):
             world = BuildWorld.of(lab)
-        with timeline.step("golden run"):
-            messages, outcome = world.golden()
-        if wanted.entry is not None:
-            cases = [WireCase.parse(wanted.entry.removeprefix(f"{PART}~"))]
-            messages = [case.message for case in cases]
-        else:
-            cases = sampled(cases_of(messages), wanted.sample, wanted.seed)
-        matrix = WireMatrix(messages, [outcome])
-        for case in cases:
-            outcome = world.play(case)
-            ends = " | ".join((*outcome.found, *(text.split(" ", 1)[0] for text in outcome.endings)))
-            tell(f"{'wrong' if outcome.wrong else 'right'}  {PART}~{case.name}  {ends}")
-            matrix.outcomes.append(outcome)
-    return [matrix]
+        yield world
+
+
+def _recorded(world: BuildWorld, tell: Callable[[str], None]) -> tuple[list[Message], BuildOutcome]:
+    with Timeline(tell).step("golden run"):
+        return world.golden()
+
+
+def told(outcome: BuildOutcome, tell: Callable[[str], None]) -> BuildOutcome:
+    """Tell how a case went."""
+    ends = " | ".join((*outcome.found, *(text.split(" ", 1)[0] for text in outcome.endings)))
+    tell(f"{'wrong' if outcome.wrong else 'right'}  {PART}~{outcome.case}  {ends}")
+    return outcome

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import uuid
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,6 +18,7 @@ import pyodbc
 
 from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.refresh_state import WorkerIdentity
+from dpone_dbt_proof.model_build import DbtModelBuild
 from dpone_lab.composition import lab_services
 from dpone_lab.deployment import Deployment, deploy
 from dpone_lab.expected import MARTS
@@ -25,8 +26,10 @@ from dpone_lab.fault_matrix_check import Standing
 from dpone_lab.fault_matrix_control import Control, read_operations
 from dpone_lab.faults import WorkerKilled
 from dpone_lab.fixture import MART_SCHEMA, day_start
+from dpone_lab.flights import RAW_SCHEMA
 from dpone_lab.independent_check import Multiset, read_base, successor_rows, take_snapshot
 from dpone_lab.platform import KILLED, PodRecord, PodRegistry
+from dpone_lab.prepared_dbt import PreparedDbt
 from dpone_lab.profile import (
     CLICKHOUSE_VARIABLE,
     DATABASE,
@@ -35,6 +38,7 @@ from dpone_lab.profile import (
     running_lab,
     stop_processes,
 )
+from dpone_lab.sqlserver.cluster import Cluster
 from dpone_lab.sqlserver.server import Endpoint
 
 if TYPE_CHECKING:
@@ -91,6 +95,7 @@ class FaultLab:
     endpoint: Endpoint
     predecessor: dict[str, Multiset]
     successor: dict[str, Multiset]
+    dbt: PreparedDbt
     pods: dict[int, str] = field(default_factory=dict)
     templates: dict[str, tuple[Table, ...]] = field(default_factory=dict)
     _seen: dict[tuple[str, str, str], str] = field(default_factory=dict)
@@ -104,8 +109,10 @@ class FaultLab:
     # --- tries --------------------------------------------------------------------------------------------------
 
     def services(self, progress: Progress) -> Services:
-        """The product's services as a worker process builds them."""
-        return lab_services(self.deployment.settings, progress)
+        """The product's services as a worker process builds them; dbt comes from the prepared process."""
+        services = lab_services(self.deployment.settings, progress)
+        assert isinstance(services.build, DbtModelBuild), "the product builds with dbt"
+        return replace(services, build=services.build.started_by(self.dbt.start))
 
     def worker(self, number: int) -> WorkerIdentity:
         """The n-th try of the one DagRun, in a pod of its own."""
@@ -206,7 +213,7 @@ class FaultLab:
         models = tuple(
             control.model(
                 mart.name,
-                sql=self._whose("sql", mart.name, self._sql_digest(mart.name)),
+                sql=self._whose("sql", mart.name, self.sql_digest(MART_SCHEMA, mart.name)),
                 clickhouse=self._whose(
                     "clickhouse", mart.name, self._clickhouse_digest(tables.get(mart.name))
                 ),
@@ -221,11 +228,11 @@ class FaultLab:
         with closing(pyodbc.connect(self.profile.mssql_dsn, autocommit=True)) as connection:
             return read_operations(connection, self.plan_bundle_sha256)
 
-    def _sql_digest(self, table: str) -> str:
-        """A digest of all rows of a target, read from the engine below the endpoint."""
+    def sql_digest(self, schema: str, table: str) -> str:
+        """A digest of all rows of a table, read from the engine below the endpoint."""
         with self.endpoint.cluster.connect() as connection:
             found = connection.execute(
-                f"SELECT md5(string_agg(r::text, E'\n' ORDER BY r::text)) FROM {MART_SCHEMA}.{table} AS r"
+                f'SELECT md5(string_agg(r::text, E\'\n\' ORDER BY r::text)) FROM "{schema}"."{table}" AS r'.encode()
             ).fetchone()
         return str(found)
 
@@ -273,6 +280,7 @@ def fault_lab(
         with step("start the engines"):
             profile = stack.enter_context(running_lab(parent / "lab"))
         deployment = deploy(profile, day, step)
+        _keep_only_near(Path(profile.directory), day)
         with step(f"activate {day}"):
             deployment_id, plan = deployment.activate(day)
         engines = deployment.engines()
@@ -286,6 +294,7 @@ def fault_lab(
             deployment_id=deployment_id,
             plan_bundle_sha256=plan,
             endpoint=_adopt_endpoint(profile),
+            dbt=stack.enter_context(PreparedDbt()),
             predecessor=before.sql,
             successor={
                 mart.name: successor_rows(mart, before.sql[mart.name], mart.rows(base, *scope), scope)
@@ -294,6 +303,15 @@ def fault_lab(
         )
         stack.callback(lab.stop)
         yield lab
+
+
+def _keep_only_near(directory: Path, day: date) -> None:
+    """Take base rows far from the day away, below the endpoint: models scan all of them, and the judge none."""
+    near = f"time_hour >= '{day_start(day, -1)}' AND time_hour < '{day_start(day, 2)}'"
+    with Cluster(directory / "mssql" / "data", DATABASE).connect() as connection:
+        for table in ("flights", "weather"):
+            connection.execute(f"DELETE FROM {RAW_SCHEMA}.{table} WHERE NOT ({near})".encode())
+            connection.execute(f"VACUUM FULL {RAW_SCHEMA}.{table}".encode())
 
 
 def read_tables(deployment: Deployment) -> tuple[Table, ...]:

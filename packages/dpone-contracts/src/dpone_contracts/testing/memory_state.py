@@ -386,14 +386,19 @@ def _require_predecessors(rows: ControlRows, plan: OperationPlan, target: PlanTa
 
 
 def _require_free(rows: ControlRows, resources: list[str]) -> None:
+    held = {}
     for resource in resources:
         guard = rows.guards.get(resource)
         if guard is None or guard.status == "RELEASED":
             continue
         if guard.status == "ACTIVE":
-            raise RefusedError("DPONE_GUARD_HELD", "another run holds a guard", resource_id=resource)
+            holder, attempt = guard.operation or "workflow", guard.attempt or "workflow"
+            held[resource] = f"{holder} attempt {attempt} fence {guard.fence}"
+            continue
         if guard.operation not in rows.acknowledged:
             raise RefusedError("DPONE_CLEANUP_REQUIRED", "a failed operation has not been cleaned up")
+    if held:
+        raise RefusedError("DPONE_GUARD_HELD", "another run holds a guard", **held)
 
 
 def _require_same(

@@ -75,13 +75,17 @@ def example_bundle(
     database: str,
     schema: str = "mart",
     workflow: str = "example",
+    deployment: str | None = None,
     day: str = "2026-08-08",
     next_day: str = "2026-08-09",
     ddl_epoch: int = 1,
     limits: dict[str, int] | None = None,
 ) -> Example:
-    """Build a normal plan of one day over freshly adopted baselines that end where the day begins."""
-    release, deployment = made_up("release"), made_up(f"deployment of {workflow}")
+    """Build a normal plan of one day over freshly adopted baselines that end where the day begins.
+
+    `deployment` names the deployment that several workflows share; without it the workflow has one of its own.
+    """
+    release, deployment = made_up("release"), made_up(f"deployment of {deployment or workflow}")
     ordered = sorted(models, key=lambda model: model.unique_id)
     baselines = tuple(_baseline(model, database, schema, release, deployment, day) for model in ordered)
     policy = ResourcePolicy.build(**(_LIMITS | (limits or {})))
