@@ -76,7 +76,8 @@ def _ordered(column: TargetColumn) -> str:
 
 def _behind(key: Sequence[TargetColumn]) -> str:
     """The condition of rows behind the bound key, spelled out so that the primary index can answer it."""
-    equal, cases = [], []
+    equal: list[str] = []
+    cases: list[str] = []
     for place, column in enumerate(key):
         bound = "String" if column.field.kind is FieldKind.UUID else column.target_type
         last = f"{{last{place}:{bound}}}"

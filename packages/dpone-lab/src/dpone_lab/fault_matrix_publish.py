@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from dpone.application.run import run_workflow
-from dpone_clickhouse.exchange import fresh_name
-from dpone_clickhouse.names import AttemptNames
 from dpone_contracts.errors import DponeError
 from dpone_lab.demo import Timeline
 from dpone_lab.fault_matrix import KILLED, Matrix, Play, cases_of, pairs, recover
@@ -144,14 +142,14 @@ class PublishWorld:
     def _again(self, delivery: Delivery) -> object:
         if delivery.method not in SENT_BY_NAME:
             return delivery.deliver()
-        target, admitted, scratch, _ = delivery.arguments
+        target, _, scratch, _ = delivery.arguments
         statement = (
             f"EXCHANGE TABLES {target.publication_database}.`{target.publication_target_table}`"
             f" AND {_name(scratch.shadow)}"
         )
         if delivery.method == "burn_shadow_name":
-            fresh = fresh_name(scratch.shadow, AttemptNames.of(admitted))
-            statement = f"RENAME TABLE {_name(scratch.shadow)} TO {_name(fresh)}"
+            # To which name does not matter, so long as it was never sent: what was burned is found by its UUID.
+            statement = f"RENAME TABLE {_name(scratch.shadow)} TO {_name(f'{scratch.shadow}_late')}"
         try:
             self._execute(statement)
         except OSError as refused:
