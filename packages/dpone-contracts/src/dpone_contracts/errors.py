@@ -139,7 +139,7 @@ DPONE_IMAGE_CONFLICT | REFUSED | The registered image relations of the attempt a
 DPONE_INTERNAL | CORRUPTION | A rule that the program itself guarantees does not hold | the log of this command, and report it | stop and call the platform's owner
 DPONE_JOURNAL_CORRUPT | CORRUPTION | Stored journal entries do not follow the state graph | the entry named in the evidence | stop and call the platform's owner
 DPONE_JOURNAL_EDGE_REFUSED | REFUSED | The state graph has no such edge from the operation's present state with this receipt | the operation's journal | dpone refresh status
-DPONE_KEY_REFERENCE_UNRESOLVED | REFUSED | The encryption key that the seal policy refers to is absent or has the wrong size | the key reference (never the key) | dpone doctor
+DPONE_KEY_REFERENCE_UNRESOLVED | REFUSED | The key that a reference names is absent or is no key of its kind | the key reference (never the key) | dpone doctor
 DPONE_LAB_CANNOT_CONNECT | REFUSED | A database of the lab, or the one put in its place, refused the connection | the driver's text in the message, and the DPONE_MSSQL_DSN variable | dpone lab up --help
 DPONE_LAB_DAY_NOT_A_DAY | USAGE | The day is not a date of the form YYYY-MM-DD | the --day option | dpone lab demo --help
 DPONE_LAB_DAY_WITHOUT_EVENTS | REFUSED | The real data of the lab has no events on that day | the first and last day in the evidence | dpone lab demo

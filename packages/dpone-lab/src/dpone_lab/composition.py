@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import json
 import secrets
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpone.composition.runtime import RuntimeSettings, build_services
+from dpone.application.trust import Trust, TrustEvidence
+from dpone.composition.ed25519 import Ed25519Verifier
+from dpone.composition.runtime import RuntimeSettings, build_deployment_ports, build_services, odbc_fields
+from dpone_contracts.document import admit_document
 from dpone_contracts.scalars import instant
 from dpone_lab import lab_policies
 from dpone_lab.authority import LabAttestor, LabGuard
@@ -48,6 +52,21 @@ class LabSettings:
         return Path(self.directory) / "attestations"
 
     @property
+    def trust(self) -> Path:
+        """Where the lab's trust policy, revocation index, measurements and signatures are kept."""
+        return Path(self.directory) / "trust"
+
+    @property
+    def administrator(self) -> str:
+        """The login that installs and certifies."""
+        return odbc_fields(self.mssql_dsn)["UID"]
+
+    @property
+    def worker_login(self) -> Path:
+        """The file with name and password of the login that workers run as."""
+        return Path(self.directory) / "worker.login"
+
+    @property
     def pods(self) -> Path:
         """Where the lab's platform keeps its pod records."""
         return Path(self.directory) / "pods"
@@ -63,10 +82,18 @@ class LabSettings:
         self.artifact_key.write_bytes(base64.b64encode(secrets.token_bytes(32)))
 
     def runtime(self) -> RuntimeSettings:
-        """The product's settings under the lab's deadline and seal policies."""
+        """The product's settings for a worker, who is no administrator of the database."""
+        login, password = json.loads(self.worker_login.read_text())
+        return self._settings(with_login(self.mssql_dsn, login, password))
+
+    def installer(self) -> RuntimeSettings:
+        """The product's settings for who installs and certifies."""
+        return self._settings(self.mssql_dsn)
+
+    def _settings(self, mssql_dsn: str) -> RuntimeSettings:
         deadlines, seal = lab_policies.deadlines(), lab_policies.seal_policy()
         return RuntimeSettings(
-            mssql_dsn=self.mssql_dsn,
+            mssql_dsn=mssql_dsn,
             clickhouse_dsn=self.clickhouse_dsn,
             object_store=self.object_store,
             artifact_prefix=lab_policies.ARTIFACT_PREFIX,
@@ -83,6 +110,23 @@ class LabSettings:
             disk_reserve_bytes=lab_policies.workflow_resources().min_clickhouse_free_bytes,
             policies_from_plan=self.embedded_clickhouse,
         )
+
+
+def with_login(dsn: str, login: str, password: str) -> str:
+    """The same server and database under another login."""
+    fields = odbc_fields(dsn) | {"UID": login, "PWD": password}
+    braced = {"DRIVER", "PWD"}
+    return ";".join(
+        f"{keyword}={{{value.replace('}', '}}')}}}" if keyword in braced else f"{keyword}={value}"
+        for keyword, value in fields.items()
+    )
+
+
+def lab_trust(settings: LabSettings) -> Trust:
+    """Whom the lab believes, and what was measured and signed for its deployment."""
+    ports = build_deployment_ports(settings.installer())
+    stored = (admit_document(path.read_bytes()) for path in sorted(settings.trust.glob("*.json")))
+    return Trust(Ed25519Verifier(), ports.measurer, ports.revocations, TrustEvidence.of(stored))
 
 
 def lab_services(settings: LabSettings, progress: Progress) -> Services:

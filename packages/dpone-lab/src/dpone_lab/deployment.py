@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from dpone.application.activation import ActivationServices, activate
 from dpone.application.baseline import BaselineInputs, BaselineServices, adopt_baseline
+from dpone.application.certify import AssuranceIssuer
 from dpone.application.evidence import collect, write_folder
 from dpone.application.release import WorkflowRelease, workflow_proof_bundle
 from dpone.application.services import require
@@ -41,8 +42,8 @@ from dpone_dbt_proof.project_proof import ProofInputs, TwoRoots, prove_project
 from dpone_dbt_proof.proof_bundle import bundle_bytes
 from dpone_dbt_proof.read_dependencies import ReadBudget
 from dpone_lab import lab_policies
-from dpone_lab.certification import Assurances, lab_digest, unverified_route
-from dpone_lab.composition import LabSettings, lab_services
+from dpone_lab.certification import lab_attested, lab_digest, unverified_route
+from dpone_lab.composition import LabSettings, lab_services, lab_trust
 from dpone_lab.fixture import (
     BASELINE_DAYS,
     MART_SCHEMA,
@@ -54,6 +55,7 @@ from dpone_lab.fixture import (
     create_marts,
 )
 from dpone_lab.independent_check import Engines
+from dpone_lab.notary import LabNotary, make_worker
 from dpone_lab.profile import DATABASE, require_disposable
 from dpone_lab.sqlserver.cluster import Cluster
 from dpone_mssql.control_schema import ControlNames, install
@@ -122,7 +124,9 @@ class Deployment:
             workflow_mode="normal",
             models=models,
         )
-        services = ActivationServices(self.services.clock, self.services.guard, self.services.activations)
+        services = ActivationServices(
+            self.services.clock, self.services.guard, self.services.activations, lab_trust(self.settings)
+        )
         activated = activate(services, stage, self.kept)
         return self.descriptor.deployment_id, activated.bundle.digest
 
@@ -176,7 +180,8 @@ def deploy(lab: LabProfile, day: date, step: Callable[[str], AbstractContextMana
             create_marts(lab.mssql_dsn, loader, login, day)
         with step("install the control schema"):
             settings.make_artifact_key()
-            require(install(settings.runtime().sql_server, ControlNames()))
+            require(install(settings.installer().sql_server, ControlNames()))
+            make_worker(settings, ControlNames())
         with step("prove the sample project"):
             platform = lab_policies.platform_policy()
             proven = _prove(settings, platform, compiling.result())
@@ -227,7 +232,7 @@ def _prove(settings: LabSettings, platform: PlatformPolicy, compiled: CompiledPr
     }
     limits = platform.read_limits
     budget = ClosureBudget(limits.max_depth, limits.max_nodes, limits.max_edges, limits.max_definition_bytes)
-    seen = build_deployment_ports(settings.runtime()).catalog.snapshot(tuple(sorted(reads)), budget)
+    seen = build_deployment_ports(settings.installer()).catalog.snapshot(tuple(sorted(reads)), budget)
     inputs = ProofInputs(
         snapshot=load_snapshot(snapshot_document(seen)),
         budget=ReadBudget(limits.max_depth, limits.max_nodes, limits.max_edges, limits.max_definition_bytes),
@@ -307,9 +312,11 @@ def _deploy(
         runtime_policy_sha256=deadlines.digest,
         compiler_policy_sha256=lab_digest("compiler policy"),
     )
-    route = unverified_route(services.attestor, proofs, lab_policies.ENVIRONMENT)
+    notary = LabNotary.open(settings)
+    route = notary.keep(unverified_route(services.attestor, proofs, lab_policies.ENVIRONMENT))
     adopted = [
-        _adopt(settings, services, platform, proofs, model, descriptor, route, day) for model in proofs.models
+        _adopt(settings, services, platform, proofs, model, descriptor, route, notary, day)
+        for model in proofs.models
     ]
     kept: list[Document] = [
         proofs,
@@ -352,16 +359,19 @@ def _adopt(
     model: ModelProofs,
     descriptor: DeploymentDescriptor,
     route: RouteLiveCertificationReceipt,
+    notary: LabNotary,
     day: date,
 ) -> ModelAuthorities:
-    """Freeze the target's DDL epoch, issue the assurances, adopt the baseline up to the day."""
-    ports = build_deployment_ports(settings.runtime())
+    """Freeze the target's DDL epoch, measure and issue the assurances, adopt the baseline up to the day."""
+    ports = build_deployment_ports(settings.installer())
     table = model.model_unique_id.split(".")[-1]
     target = SqlRelation(descriptor.mssql_database, MART_SCHEMA, table)
     closure = tuple(int(object_id) for object_id in model.read_dependencies.base_relation_object_ids)
-    epoch = require(ports.ddl_freeze.cover(target, closure))
-    assurances = Assurances(
+    require(ports.ddl_freeze.cover(target, closure))
+    issuer = AssuranceIssuer(
         attestor=services.attestor,
+        policy=notary.policy,
+        attested=lab_attested(),
         deployment=descriptor,
         platform=platform,
         proofs=proofs,
@@ -369,6 +379,12 @@ def _adopt(
         mssql_target_authority_id=f"mssql://{CONNECTION_ID}/{target.database}/{target.schema}.{target.name}",
         route_certification_receipt_sha256=route.digest,
     )
+    now = services.clock.now()
+    writers = ports.measurer.writers(target, now)
+    freeze = ports.measurer.ddl_freeze(target, now)
+    column = ports.measurer.utc_semantics(target, model.event_time_column, now)
+    for measured in (writers, freeze, column):
+        notary.note(measured)
     inputs = BaselineInputs(
         proofs=model,
         deployment=descriptor,
@@ -380,9 +396,9 @@ def _adopt(
         clickhouse_relation_id=f"{descriptor.clickhouse_database}.{table}",
         source_relation_id=f"{target.database}.raw.flights",
         route=route,
-        writer_assurance=assurances.writer_exclusivity(),
-        ddl_assurance=assurances.ddl_freeze(epoch),
-        utc_assurance=assurances.utc_semantics(model.event_time_column),
+        writer_assurance=notary.keep(issuer.writer_exclusivity(writers)),
+        ddl_assurance=notary.keep(issuer.ddl_freeze(freeze)),
+        utc_assurance=notary.keep(issuer.utc_semantics(column)),
     )
     baseline = adopt_baseline(
         BaselineServices(

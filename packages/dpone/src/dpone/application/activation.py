@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpone.application.services import require
+from dpone.application.trust import require_trusted
 from dpone_contracts.descriptors import ActivationReceipt
 from dpone_contracts.identity import compile_plan_bundle, compile_projection
 from dpone_contracts.ports.activation_store import ActivationRecord
@@ -13,6 +14,7 @@ from dpone_contracts.ports.activation_store import ActivationRecord
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dpone.application.trust import Trust
     from dpone_contracts.document import Document
     from dpone_contracts.identity import DeploymentStage
     from dpone_contracts.plan_bundle import PlanBundle
@@ -24,11 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ActivationServices:
-    """The ports of an activation."""
+    """The ports of an activation; without `trust` there is no trust policy, and nothing is activated."""
 
     clock: Clock
     guard: ActivationGuard
     activations: ActivationStore
+    trust: Trust | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ def activate(
     """
     store = services.activations.identity()
     services.guard.require_allowed(store)
+    require_trusted(services.trust, stage, services.clock.now())
     bundle = compile_plan_bundle(stage)
     projection = compile_projection(bundle, stage.proofs)
     deployment = stage.deployment
@@ -70,7 +74,8 @@ def activate(
             scope_end=bundle.workflow_plan.scope_end,
             persisted_at=services.clock.now(),
         )
-        kept = {(d.SCHEMA, d.digest): d.to_bytes() for d in (*authorities, projection)}
+        beside = () if services.trust is None else services.trust.evidence.documents()
+        kept = {(d.SCHEMA, d.digest): d.to_bytes() for d in (*authorities, *beside, projection)}
         record = ActivationRecord(
             release_id=deployment.release_id,
             deployment_id=deployment.deployment_id,
