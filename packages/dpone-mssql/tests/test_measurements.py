@@ -18,11 +18,10 @@ from dpone_contracts.measurements import (
     writer_findings,
 )
 from dpone_contracts.relations import SqlRelation
-from dpone_contracts.testing.results import applied, not_applied
+from dpone_contracts.testing.results import applied
 from dpone_mssql.catalog import MssqlDdlFreeze
 from dpone_mssql.connection import Session, SqlServerConfig
 from dpone_mssql.measurer import MssqlMeasurer
-from dpone_mssql.revocations import MssqlRevocationLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -297,16 +296,3 @@ def test_a_default_that_reads_a_local_clock_is_refused(
         f"ALTER TABLE [mart].[{target.name}] ADD CONSTRAINT [df_{target.name}] DEFAULT SYSDATETIME() FOR [at];"
     )
     assert codes(utc_findings(measurer.utc_semantics(target, "at", AT))) == {"DPONE_UTC_LOCAL_CLOCK"}
-
-
-def test_an_older_revocation_index_is_not_believed_again(
-    runtime: SqlServerConfig, names: ControlNames
-) -> None:
-    log, domain = MssqlRevocationLog(runtime, names), f"domain-{token_hex(4)}"
-    first, second = (f"sha256:{digit * 64}" for digit in "12")
-    assert applied(log.remember(domain, 3, first)) == 3
-    assert applied(log.remember(domain, 3, first)) == 3
-    not_applied(log.remember(domain, 3, second), "DPONE_REVOCATION_INDEX_CONFLICT")
-    not_applied(log.remember(domain, 2, second), "DPONE_REVOCATION_INDEX_ROLLED_BACK")
-    assert applied(log.remember(domain, 4, second)) == 4
-    not_applied(log.remember(domain, 3, first), "DPONE_REVOCATION_INDEX_ROLLED_BACK")

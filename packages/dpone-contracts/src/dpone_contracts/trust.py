@@ -252,10 +252,11 @@ def judge_certificate(
     return signed
 
 
-def require_admissible(verdict: Verdict) -> None:
-    """Return for an admissible document; raise the error of any other verdict."""
+def require_admissible(verdict: Verdict) -> str:
+    """The id of the key that signed an admissible document; raises the error of any other verdict."""
     if not isinstance(verdict, Admissible):
         raise DponeError.because(verdict.reason)
+    return verdict.key_id
 
 
 def _signed(

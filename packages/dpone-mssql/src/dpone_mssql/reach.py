@@ -177,7 +177,7 @@ def fixed_roles(directory: Directory, names: Sequence[str], plain: Sequence[str]
     for name in (*names, *plain):
         role = directory.named(name)
         if role is not None:
-            writes = sorted(PLAIN_WRITES) if name in plain else [None]
+            writes: tuple[str | None, ...] = tuple(PLAIN_WRITES) if name in plain else (None,)
             found[role] = {Way(f"fixed role {name}", permission) for permission in writes}
     return found
 

@@ -120,33 +120,55 @@ def require_trusted(trust: Trust | None, stage: DeploymentStage, now: str) -> No
     """
     if trust is None or trust.evidence.policy is None:
         raise DponeError("DPONE_TRUST_POLICY_MISSING", "the deployment has no trust policy")
-    evidence, at = trust.evidence, instant(now)
-    index = evidence.index
-    shown = None if index is None else evidence.presented(index)
-    require_admissible(judge_index(evidence.policy, shown, _verification(trust, shown), at))
-    assert index is not None
+    index = _require_index(trust.evidence, trust.verifier, instant(now))
     require(trust.revocations.remember(index.trust_domain, index.index_epoch, index.digest))
     for held in stage.models.values():
         for certificate in (held.route, held.writer_assurance, held.ddl_assurance, held.utc_assurance):
             if certificate is not None:
-                _judge(trust, index, certificate, at)
+                _require_certificate(trust.evidence, trust.verifier, index, certificate, instant(now))
         _measure_again(trust, held, now)
 
 
-def _judge(trust: Trust, index: RevocationIndex, certificate: Certificate, at: datetime) -> None:
-    shown = trust.evidence.presented(certificate)
-    verification = _verification(trust, shown)
-    require_admissible(judge_certificate(trust.evidence.policy, index, shown, verification, at))
+def verify_certificate(
+    evidence: TrustEvidence, verifier: SignatureVerifier, certificate: Certificate, now: str
+) -> str:
+    """The id of the key that signed an admissible certificate; raises the error of any other verdict.
+
+    Nothing is remembered and nothing measured: an older index is refused by the policy's least epoch alone.
+    """
+    index = _require_index(evidence, verifier, instant(now))
+    return _require_certificate(evidence, verifier, index, certificate, instant(now))
 
 
-def _verification(trust: Trust, shown: Presented | None) -> Verification:
-    policy = trust.evidence.policy
-    if shown is None or shown.signature is None or policy is None:
+def _require_index(evidence: TrustEvidence, verifier: SignatureVerifier, at: datetime) -> RevocationIndex:
+    shown = None if evidence.index is None else evidence.presented(evidence.index)
+    require_admissible(judge_index(evidence.policy, shown, _verification(evidence, verifier, shown), at))
+    assert evidence.index is not None
+    return evidence.index
+
+
+def _require_certificate(
+    evidence: TrustEvidence,
+    verifier: SignatureVerifier,
+    index: RevocationIndex,
+    certificate: Certificate,
+    at: datetime,
+) -> str:
+    shown = evidence.presented(certificate)
+    verification = _verification(evidence, verifier, shown)
+    return require_admissible(judge_certificate(evidence.policy, index, shown, verification, at))
+
+
+def _verification(
+    evidence: TrustEvidence, verifier: SignatureVerifier, shown: Presented | None
+) -> Verification:
+    """Verify by the trust policy's key; without one nobody has looked."""
+    if shown is None or shown.signature is None or evidence.policy is None:
         return Verification.UNVERIFIED
-    key = policy.key(shown.signature.key_id)
+    key = evidence.policy.key(shown.signature.key_id)
     if key is None:
         return Verification.UNVERIFIED
-    return trust.verifier.verify(key.public_key, shown.signature.signature, shown.data)
+    return verifier.verify(key.public_key, shown.signature.signature, shown.data)
 
 
 def _measure_again(trust: Trust, held: ModelAuthorities, now: str) -> None:
