@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
 from dpone_contracts.ports.model_build import RenderedBatch
-from dpone_dbt_proof.dbt_process import run_dbt
+from dpone_dbt_proof.dbt_process import DbtProcess
 from dpone_dbt_proof.platform_project import (
     AuthorProject,
     PlatformProjectError,
@@ -18,9 +21,6 @@ from dpone_dbt_proof.platform_project import (
     offline_connection,
     platform_files,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODEL = "model.shop.sale_event"
 AWKWARD_SQL = "SET XACT_ABORT ON;\n\n-- it's {{ not }} {% jinja %} {# here #}\nSELECT N'\\', 'a''b';  IF 1=1 THROW 51000,N'Ü',1;"
@@ -98,7 +98,7 @@ def test_the_password_is_in_the_environment_and_in_no_file() -> None:
 def test_dbt_reads_the_batch_byte_for_byte(tmp_path: Path, author: AuthorProject) -> None:
     project = materialise(tmp_path / "root", author, [batch(AWKWARD_SQL)])
     inline = f"{{{{ dpone_rendered_batches()['{MODEL}'] | tojson }}}}"
-    ended = run_dbt(
+    ended = DbtProcess().run(
         [
             "compile",
             "--inline",
@@ -125,7 +125,7 @@ def test_dbt_reads_the_batch_byte_for_byte(tmp_path: Path, author: AuthorProject
 @pytest.mark.engine
 def test_a_process_past_its_deadline_is_reaped_and_unfinished(tmp_path: Path, author: AuthorProject) -> None:
     project = materialise(tmp_path / "root", author)
-    ended = run_dbt(
+    ended = DbtProcess().run(
         ["parse"],
         project=project.directory,
         profiles=project.directory,
@@ -134,3 +134,15 @@ def test_a_process_past_its_deadline_is_reaped_and_unfinished(tmp_path: Path, au
         timeout_seconds=0.2,
     )
     assert (ended.finished, ended.exit_code, ended.results) == (False, None, ())
+
+
+@pytest.mark.engine
+def test_a_started_process_that_was_told_nothing_ends_with_its_starter() -> None:
+    starter = "from dpone_dbt_proof.dbt_process import DbtProcess; import os; print(DbtProcess()._process.pid); os._exit(9)"
+    pid = int(
+        subprocess.run([sys.executable, "-c", starter], capture_output=True, text=True, check=False).stdout
+    )
+    deadline = time.monotonic() + 60
+    while Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes():
+        assert time.monotonic() < deadline, "dbt outlived the process that started it"
+        time.sleep(0.1)

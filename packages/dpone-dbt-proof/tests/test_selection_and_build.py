@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dpone_contracts.ports.model_build import BuildRequest, RenderedBatch
+from dpone_dbt_proof import model_build
 from dpone_dbt_proof.dbt_process import DbtExit, NodeResult, read_results
 from dpone_dbt_proof.model_build import BuildSelectionError, DbtModelBuild, build_arguments, build_exit
 from dpone_dbt_proof.platform_project import AuthorProject, offline_connection
@@ -116,3 +117,21 @@ def test_a_process_that_wrote_no_results_has_none(tmp_path: Path) -> None:
 
 def test_dbt_is_never_imported_into_the_worker() -> None:
     assert not [name for name in sys.modules if name == "dbt" or name.startswith("dbt.")]
+
+
+def test_a_build_that_was_expected_twice_has_one_process_and_uses_it_once(
+    shop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[object] = []
+
+    class Started:
+        def __init__(self) -> None:
+            started.append(self)
+
+    monkeypatch.setattr(model_build, "DbtProcess", Started)
+    author = AuthorProject(tmp_path, "shop")
+    build = DbtModelBuild(author, shop.load(), offline_connection("shop", "mart"), str, tmp_path)
+    build.expect()
+    build.expect()
+    assert build._process() is started[0]
+    assert build._process() is started[1]

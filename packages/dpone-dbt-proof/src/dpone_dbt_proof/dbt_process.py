@@ -35,7 +35,21 @@ _QUIET: Final = {
     "LANG": "C.UTF-8",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
-_ENTRY: Final = "from dbt.cli.main import cli; cli()"
+_ENTRY: Final = """
+import gc, json, os, sys
+gc.disable()
+from dbt.cli.main import cli
+gc.freeze()
+gc.set_threshold(100_000, 50, 50)
+gc.enable()
+told = json.loads(sys.stdin.readline() or sys.exit(0))
+os.environ.update(told["environment"])
+os.chdir(told["directory"])
+sys.argv[1:] = told["arguments"]
+sys.stdin = open(os.devnull)
+cli()
+"""
+"""Imports dbt, which takes seconds, then waits for one command; without one it ends when its standard input does."""
 _SQLSTATE: Final = re.compile(r"\[([0-9A-Z]{5})\]")
 _NATIVE_ERROR: Final = re.compile(r"\((\d{1,7})\) \(SQL")
 _OWN_CODE: Final = re.compile(r"\bDPONE_[A-Z_]+\b")
@@ -67,50 +81,71 @@ class DbtExit:
     """dbt's own message of each node that failed; for offline commands only, likewise."""
 
 
-def run_dbt(
-    arguments: Sequence[str],
-    *,
-    project: Path,
-    profiles: Path,
-    output: Path,
-    environment: Mapping[str, str],
-    timeout_seconds: float,
-) -> DbtExit:
-    """Run one dbt command and reap it with all its children before returning.
+class DbtProcess:
+    """A dbt process that has been started and runs one command, or none."""
 
-    `output` receives target and log files. After `timeout_seconds` the whole process group is killed and
-    `finished` is false; what the process had sent to a server by then is unknown.
-    """
-    target = output / "target"
-    command = [
-        *(sys.executable, "-P", "-c", _ENTRY, "--no-use-colors", "--log-format", "text"),
-        *("--log-path", str(output / "logs")),
-        *arguments,
-        *("--project-dir", str(project), "--profiles-dir", str(profiles), "--target-path", str(target)),
-    ]
-    results_path = target / "run_results.json"
-    results_path.unlink(missing_ok=True)
-    process = subprocess.Popen(
-        command,
-        cwd=project,
-        env=_environment(output, environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-    )
-    try:
-        printed, _ = process.communicate(timeout=timeout_seconds)
-    except subprocess.TimeoutExpired:
-        _kill_group(process)
-        return _ended(None, results_path, output, "")
-    except BaseException:
-        _kill_group(process)
-        raise
-    return _ended(process.returncode, results_path, output, printed)
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _ENTRY],
+            env={**_inherited(), **_QUIET, "HOME": os.devnull},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        *,
+        project: Path,
+        profiles: Path,
+        output: Path,
+        environment: Mapping[str, str],
+        timeout_seconds: float,
+    ) -> DbtExit:
+        """Run the one command and reap the process with all its children before returning.
+
+        `output` receives target and log files. After `timeout_seconds` the whole process group is killed and
+        `finished` is false; what the process had sent to a server by then is unknown.
+        """
+        target = output / "target"
+        told = {
+            "arguments": [
+                *("--no-use-colors", "--log-format", "text", "--log-path", str(output / "logs")),
+                *arguments,
+                *(
+                    "--project-dir",
+                    str(project),
+                    "--profiles-dir",
+                    str(profiles),
+                    "--target-path",
+                    str(target),
+                ),
+            ],
+            "directory": str(project),
+            "environment": {"HOME": str(output), **environment},
+        }
+        results_path = target / "run_results.json"
+        results_path.unlink(missing_ok=True)
+        try:
+            printed, _ = self._process.communicate(json.dumps(told) + "\n", timeout=timeout_seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return _ended(None, results_path, output, "")
+        except BaseException:
+            self.kill()
+            raise
+        return _ended(self._process.returncode, results_path, output, printed)
+
+    def kill(self) -> None:
+        """Kill dbt and whatever it started, and wait until the kernel has let go of it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate(timeout=_KILL_GRACE_SECONDS)
 
 
 def _ended(code: int | None, results_path: Path, output: Path, printed: str) -> DbtExit:
@@ -131,16 +166,8 @@ def _ended(code: int | None, results_path: Path, output: Path, printed: str) -> 
     )
 
 
-def _environment(home: Path, chosen: Mapping[str, str]) -> dict[str, str]:
-    inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
-    return {**inherited, **_QUIET, "HOME": str(home), **chosen}
-
-
-def _kill_group(process: subprocess.Popen[str]) -> None:
-    """Kill dbt and whatever it started, and wait until the kernel has let go of it."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate(timeout=_KILL_GRACE_SECONDS)
+def _inherited() -> dict[str, str]:
+    return {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
 
 
 def read_results(path: Path) -> tuple[NodeResult, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.model_build import BuildExit
-from dpone_dbt_proof.dbt_process import run_dbt
+from dpone_dbt_proof.dbt_process import DbtProcess
 from dpone_dbt_proof.platform_project import materialise
 from dpone_dbt_proof.selection import INDIRECT_SELECTION, select
 
@@ -50,6 +50,16 @@ class DbtModelBuild:
         self._connection = connection
         self._password = password
         self._directory = directory
+        self._expecting: DbtProcess | None = None
+
+    def expect(self) -> None:
+        """Start dbt, which takes seconds to import, so that it waits for its command; it ends with this process."""
+        if self._expecting is None:
+            self._expecting = DbtProcess()
+
+    def _process(self) -> DbtProcess:
+        started, self._expecting = self._expecting, None
+        return started or DbtProcess()
 
     def build(self, request: BuildRequest) -> BuildExit:
         """Run the gate; raises `BuildSelectionError` or `PlatformProjectError` before dbt is started."""
@@ -61,7 +71,7 @@ class DbtModelBuild:
         self._directory.mkdir(parents=True, exist_ok=True)
         attempt = Path(mkdtemp(prefix="dbt-", dir=self._directory))
         project = materialise(attempt / "project", self._author, request.batches)
-        ended = run_dbt(
+        ended = self._process().run(
             build_arguments(selection, "build" if request.batches else "test"),
             project=project.directory,
             profiles=project.directory,

@@ -17,7 +17,7 @@ import yaml
 from jinja2.sandbox import SandboxedEnvironment
 
 from dpone_contracts.errors import DponeError
-from dpone_dbt_proof.dbt_process import run_dbt
+from dpone_dbt_proof.dbt_process import DbtProcess
 from dpone_dbt_proof.jinja_closure import ASKS_A_DATABASE, MacroIndex, model_closure
 from dpone_dbt_proof.jinja_names import tag_column
 from dpone_dbt_proof.manifest import Manifest, ManifestError, load_manifest
@@ -176,7 +176,7 @@ def _compile_around(
     manifest_path = output / "target" / "manifest.json"
     while True:
         manifest_path.unlink(missing_ok=True)
-        ended = run_dbt(
+        ended = DbtProcess().run(
             [*COMPILE_ARGUMENTS, *(("--exclude", *sorted(excluded)) if excluded else ())],
             project=project,
             profiles=profiles,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-# A pooled handle would carry its session state, a doubtful transaction included, to whoever comes next.
+# A handle that the driver manager pools would carry its session state, a doubtful transaction included, to whoever
+# comes next. What is kept here are handles of reads alone, after a clean end.
 pyodbc.pooling = False
 
 T = TypeVar("T")
@@ -203,15 +205,53 @@ _ROLLBACK = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;"
 
 
 def read_consistently(config: SqlServerConfig, work: Callable[[Transaction], T]) -> T:
-    """Run reads in one SERIALIZABLE transaction that ends with its handle; raises DponeError where they can't be done."""
+    """Run reads in one SERIALIZABLE transaction that is rolled back; raises DponeError where they can't be done.
+
+    The handle is kept for the thread's next reads when its end was clean, and closed otherwise.
+    """
     try:
-        with Session(config) as session:
-            _begin(session)
-            return work(Transaction(session))
+        session = _reading(config)
+        try:
+            value = work(Transaction(session))
+            session.rows(_ROLLBACK)
+        except BaseException:
+            session.close()
+            raise
     except Refused as refusal:
         raise DponeError.because(refusal.reason) from None
     except SqlServerError as error:
         raise DponeError.because(before_commit(error)) from None
+    _KEPT.sessions[config] = session
+    return value
+
+
+class _Kept(threading.local):
+    """A thread's idle handles for reads, at most one for each way to reach a server."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[SqlServerConfig, Session] = {}
+
+
+_KEPT = _Kept()
+
+
+def _reading(config: SqlServerConfig) -> Session:
+    """A handle inside a new transaction; a kept one whose server went away in the meantime is replaced."""
+    kept = _KEPT.sessions.pop(config, None)
+    if kept is not None:
+        try:
+            _begin(kept)
+        except SqlServerError:
+            kept.close()
+        else:
+            return kept
+    session = Session(config)
+    try:
+        _begin(session)
+    except BaseException:
+        session.close()
+        raise
+    return session
 
 
 def read_committed(config: SqlServerConfig, work: Callable[[Session], T]) -> T:

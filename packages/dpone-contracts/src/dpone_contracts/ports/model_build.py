@@ -53,6 +53,11 @@ class BuildExit:
 class ModelBuild(Protocol):
     """Runs dbt as a child process and reaps it before it returns."""
 
+    @effect(EffectKind.READ)
+    def expect(self) -> None:
+        """Get ready: a build will probably be asked for. Nothing is sent to any engine, and it may come to nothing."""
+        ...
+
     @effect(EffectKind.COMMIT)
     def build(self, request: BuildRequest) -> BuildExit:
         """Run the gate once; there is no retry."""

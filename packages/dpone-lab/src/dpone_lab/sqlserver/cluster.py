@@ -40,6 +40,10 @@ _SETTINGS = {
     "client_connection_check_interval": "1s",
     "default_transaction_isolation": "read committed",
     "jit": "off",
+    # Text is compared as SQL Server pads it, so keys are expressions of which the planner has no statistics: it would
+    # sort whole tables on disk for merge joins.
+    "enable_mergejoin": "off",
+    "work_mem": "64MB",
     "autovacuum": "on",
     "timezone": "UTC",
     "log_timezone": "UTC",

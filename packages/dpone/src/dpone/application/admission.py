@@ -62,6 +62,7 @@ def admit(services: Services, deployment_id: str, plan_bundle_sha256: str, worke
     before = services.state.read_admission(binding.digest)
     if before is not None:
         return continue_run(services, run_of(bundle, binding, recovery_fork, before), worker)
+    services.build.expect()
     targets = {target.model_unique_id: target for target in bundle.targets}
     amounts = {
         plan.operation_id: amounts_of(targets[plan.model_unique_id]) for plan in bundle.operation_plans
