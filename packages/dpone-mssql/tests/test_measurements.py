@@ -227,7 +227,7 @@ def test_a_covered_target_is_frozen_by_the_released_trigger(frozen: DdlFreezeMea
     assert (frozen.ddl_epoch, frozen.trigger_state, frozen.trigger_text) == (1, "ENABLED", "AS_RELEASED")
     assert [covered.object_id for covered in frozen.covered] == [frozen.object_id]
     assert {held.principal for held in frozen.controllers} == {"sa"}
-    assert freeze_findings(frozen, policy(), 1) == ()
+    assert freeze_findings(frozen, policy(), 1, ()) == ()
 
 
 def test_ddl_on_the_target_moves_the_measured_epoch(
@@ -235,7 +235,7 @@ def test_ddl_on_the_target_moves_the_measured_epoch(
 ) -> None:
     sql(f"ALTER TABLE [mart].[{target.name}] ADD [more] int NULL;")
     moved = measurer.ddl_freeze(target, AT)
-    assert codes(freeze_findings(moved, policy(), 1)) == {"DPONE_DDL_EPOCH_MOVED"}
+    assert codes(freeze_findings(moved, policy(), 1, ())) == {"DPONE_DDL_EPOCH_MOVED"}
     difference = changed(frozen, moved)
     assert difference is not None
     assert "ddl_epoch" in difference.observed
@@ -247,7 +247,7 @@ def test_a_disabled_trigger_freezes_nothing(
     assert frozen.trigger_state == "ENABLED"
     sql("DISABLE TRIGGER [dpone_ddl_epoch] ON DATABASE;")
     try:
-        found = freeze_findings(measurer.ddl_freeze(target, AT), policy(), 1)
+        found = freeze_findings(measurer.ddl_freeze(target, AT), policy(), 1, ())
     finally:
         sql("ENABLE TRIGGER [dpone_ddl_epoch] ON DATABASE;")
     assert codes(found) == {"DPONE_DDL_TRIGGER_OFF"}
@@ -263,7 +263,7 @@ def test_a_runtime_that_could_disable_the_trigger_freezes_nothing(
     sql(f"GRANT ALTER ANY DATABASE DDL TRIGGER TO [{stranger}];")
     measured = measurer.ddl_freeze(target, AT)
     for runtime in ([stranger], ["dpone_worker"]):
-        assert codes(freeze_findings(measured, policy(runtime_principals=runtime), frozen.ddl_epoch)) == {
+        assert codes(freeze_findings(measured, policy(runtime_principals=runtime), frozen.ddl_epoch, ())) == {
             "DPONE_DDL_TRIGGER_IN_REACH"
         }
 
@@ -272,7 +272,7 @@ def test_a_covered_name_that_stands_for_another_object_is_told(
     frozen: DdlFreezeMeasurement, measurer: MssqlMeasurer, target: SqlRelation, sql: Callable[[str], object]
 ) -> None:
     sql(f"DROP TABLE [mart].[{target.name}]; CREATE TABLE [mart].[{target.name}] ([id] int NOT NULL);")
-    found = freeze_findings(measurer.ddl_freeze(target, AT), policy(), frozen.ddl_epoch)
+    found = freeze_findings(measurer.ddl_freeze(target, AT), policy(), frozen.ddl_epoch, ())
     assert {"DPONE_DDL_EPOCH_MOVED", "DPONE_DDL_FREEZE_UNCOVERED"} <= codes(found)
 
 

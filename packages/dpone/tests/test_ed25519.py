@@ -19,7 +19,7 @@ from dpone_contracts.trust import RevocationIndex
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from click.testing import Result
+    from typer.testing import Result
 
 # RFC 8032, 7.1, test 2.
 PUBLIC = "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from click.testing import Result
+    from typer.testing import Result
 
     from dpone_contracts.document import Document
     from dpone_contracts.identity import DeploymentStage
@@ -264,6 +264,7 @@ class World:
     engine: Engine = field(default_factory=Engine)
     log: MemoryRevocationLog = field(default_factory=MemoryRevocationLog)
     allowed: RuntimeAssurancePolicy = field(default_factory=allowed)
+    closure: tuple[int, ...] = (4712,)
 
     def __post_init__(self) -> None:
         self.measured = (
@@ -307,11 +308,27 @@ class World:
             mssql_relation_id: str = "lab.mart.flight"
 
         @dataclass
+        class Reads:
+            closure_object_ids: tuple[int, ...]
+
+        @dataclass
+        class Proven:
+            model_unique_id: str
+            read_dependencies: Reads
+
+        @dataclass
+        class Proofs:
+            models: tuple[Proven, ...]
+
+        @dataclass
         class Stage:
             models: dict[str, Held]
+            proofs: Proofs
+
+        name = "model.example.flight"
 
         held = Held(self.route, self.writer, self.ddl, self.utc, Baseline())
-        return cast("DeploymentStage", Stage({"model.example.flight": held}))
+        return cast("DeploymentStage", Stage({name: held}, Proofs((Proven(name, Reads(self.closure)),))))
 
     @property
     def trust(self) -> Trust:
@@ -535,8 +552,8 @@ def the_column_became_datetime(world: World) -> None:
     world.engine.column_shown["type_name"] = "datetime"
 
 
-def the_servers_zone_moved(world: World) -> None:
-    world.engine.column_shown["server_utc_offset"] = "+02:00"
+def the_model_reads_something_uncovered(world: World) -> None:
+    world.closure = (4712, 4713)
 
 
 @pytest.mark.parametrize(
@@ -579,7 +596,7 @@ def the_servers_zone_moved(world: World) -> None:
         (coverage_shrunk, "DPONE_DDL_FREEZE_UNCOVERED"),
         (a_local_clock_became_the_default, "DPONE_UTC_LOCAL_CLOCK"),
         (the_column_became_datetime, "DPONE_UTC_COLUMN_TYPE"),
-        (the_servers_zone_moved, "DPONE_MEASUREMENT_CHANGED"),
+        (the_model_reads_something_uncovered, "DPONE_DDL_FREEZE_UNCOVERED"),
     ],
 )
 def test_each_failure_has_its_code(world: World, happens: Callable[[World], None], code: str) -> None:
@@ -593,6 +610,11 @@ def test_without_an_index_nothing_is_decided(world: World) -> None:
         require_trusted(trust, world.stage, NOW)
     assert refused.value.code == "DPONE_REVOCATION_INDEX_MISSING"
     assert refused.value.exit_class is ExitClass.UNVERIFIED
+
+
+def test_a_servers_summer_time_is_no_change(world: World) -> None:
+    world.engine.column_shown["server_utc_offset"] = "+02:00"
+    world.require()
 
 
 def test_who_the_new_writer_is_stands_in_the_refusal(world: World) -> None:

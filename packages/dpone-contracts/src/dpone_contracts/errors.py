@@ -151,6 +151,7 @@ DPONE_LAB_NOT_HERE | REFUSED | There is no lab in that directory; nothing was to
 DPONE_LAB_NO_SPACE | REFUSED | The disk has no room for the lab; nothing was left on it | free space below the directory in the message | dpone lab up --directory DIR
 DPONE_LAB_PORT_TAKEN | REFUSED | Another process listens on the port that was asked for | the port in the message | dpone lab up
 DPONE_MEASUREMENT_CHANGED | REFUSED | The engine shows something else than when the assurance was issued | the fields in the message; issue a new assurance | dpone certify measure
+DPONE_MEASUREMENT_UNREADABLE | UNVERIFIED | The catalog holds a name that no document may hold, so that what was seen can't be told | the name of the principal, module or job at the path in the evidence | dpone certify measure
 DPONE_MSSQL_ALREADY_THERE | REFUSED | A row with this key is already there; nothing was written | the constraint named in the evidence | dpone refresh status
 DPONE_MSSQL_CREATE_ONLY | REFUSED | A create-only table was to be changed; the database refused | who sent the statement | stop and call the platform's owner
 DPONE_MSSQL_DDL_FROZEN | REFUSED | DDL on a covered object while a mutation runs; the database refused it | the running operation | dpone refresh status

@@ -6,7 +6,7 @@ where nothing does and something was hidden, the answer is UNVERIFIED.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import Field
@@ -17,8 +17,15 @@ from dpone_contracts.document import Document, Fault, Part, without
 from dpone_contracts.effects import Reason
 from dpone_contracts.scalars import Count, Identifier, Positive, Sha256Text, Text, UtcMicros
 
-RUN_FACTS: Final = ("measured_at", "measured_by", "session_language", "session_date_format")
-"""Fields that say who looked and when: two measurements that differ in nothing else are equal in what matters."""
+RUN_FACTS: Final = (
+    "measured_at",
+    "measured_by",
+    "server_utc_offset",
+    "session_language",
+    "session_date_format",
+)
+"""Fields that say who looked, when and under which settings: two measurements that differ in nothing else are equal in
+what matters. A server's offset moves twice a year in many zones; no measured column depends on it."""
 
 
 class MeasuredPrincipal(Part):
@@ -197,14 +204,22 @@ def writer_findings(measured: WriterMeasurement, policy: RuntimeAssurancePolicy)
     return (*found, *_hidden("DPONE_WRITERS_UNVERIFIED", hidden))
 
 
-def freeze_findings(measured: DdlFreezeMeasurement, policy: RuntimeAssurancePolicy, epoch: int) -> Findings:
-    """What speaks against a DDL freeze at an epoch: moved, uncovered, its trigger off, another, or in the runtime's hands."""
+def freeze_findings(
+    measured: DdlFreezeMeasurement, policy: RuntimeAssurancePolicy, epoch: int, closure: Collection[int]
+) -> Findings:
+    """What speaks against a DDL freeze at an epoch: moved, uncovered, its trigger off, another, or in the runtime's hands.
+
+    `closure` are the object ids that the model reads: they have to be covered beside the target.
+    """
     found: list[Reason] = []
     if measured.ddl_epoch < 1 or measured.ddl_epoch != epoch:
         observed = f"the epoch of {_name(measured)} is {measured.ddl_epoch}, the assurance's is {epoch}"
         found.append(Reason("DPONE_DDL_EPOCH_MOVED", observed))
-    if measured.object_id not in {covered.object_id for covered in measured.covered}:
-        found.append(Reason("DPONE_DDL_FREEZE_UNCOVERED", f"no epoch covers {_name(measured)}"))
+    for object_id in sorted(
+        {measured.object_id, *closure} - {covered.object_id for covered in measured.covered}
+    ):
+        observed = f"the epoch of {_name(measured)} does not cover object {object_id}"
+        found.append(Reason("DPONE_DDL_FREEZE_UNCOVERED", observed, {"object_id": str(object_id)}))
     found += [
         Reason("DPONE_DDL_FREEZE_UNCOVERED", f"{c.schema_name}.{c.object_name} is no more what was covered")
         for c in measured.covered

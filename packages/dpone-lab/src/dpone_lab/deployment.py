@@ -366,8 +366,7 @@ def _adopt(
     ports = build_deployment_ports(settings.installer())
     table = model.model_unique_id.split(".")[-1]
     target = SqlRelation(descriptor.mssql_database, MART_SCHEMA, table)
-    closure = tuple(int(object_id) for object_id in model.read_dependencies.base_relation_object_ids)
-    require(ports.ddl_freeze.cover(target, closure))
+    require(ports.ddl_freeze.cover(target, model.read_dependencies.closure_object_ids))
     issuer = AssuranceIssuer(
         attestor=services.attestor,
         policy=notary.policy,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from dpone_contracts.document import DocumentError
 from dpone_contracts.errors import DponeError
 from dpone_contracts.measurements import (
     CoveredObject,
@@ -30,6 +31,7 @@ T = TypeVar("T")
 DDL_TRIGGER: Final = "dpone_ddl_epoch"
 """The database trigger that moves DDL epochs."""
 
+_NO_PERMISSION: Final = 229
 _NO_JOBS: Final = frozenset({208, 229, 297, 300, 911, 916})
 """No such object, no permission, no such database, not a user there: jobs are not visible, whatever there are."""
 _NO_ROW_WRITES: Final = frozenset({"V", "FN", "IF", "TF"})
@@ -73,6 +75,9 @@ class MssqlMeasurer:
             return read_committed(self._config, work)
         except SqlServerError as error:
             raise DponeError.because(before_commit(error)) from None
+        except DocumentError as error:
+            observed = f"the catalog holds a name that no document may hold: {error.reason}"
+            raise DponeError("DPONE_MEASUREMENT_UNREADABLE", observed, {"path": error.path}) from None
 
     def _writers(self, session: Session, target: SqlRelation, at: str) -> WriterMeasurement:
         access = read_access(session, self._sql, target)
@@ -100,7 +105,7 @@ class MssqlMeasurer:
         found: dict[int, tuple[int, int, str]] = {}
         waiting, spelled = [access.object_id], {access.object_id: (target.schema, target.name)}
         while waiting:
-            for (dependant,) in session.rows(self._sql["dependants"], waiting.pop()):
+            for (dependant,) in self._dependants(session, access, waiting.pop()):
                 number = int(dependant)
                 if number in views and number not in found:
                     schema, name = str(views[number][2]), str(views[number][3])
@@ -113,6 +118,16 @@ class MssqlMeasurer:
             if last in ends:
                 found[int(number)] = (int(number), by_name.get(str(schema), 0), f"synonym {schema}.{name}")
         return list(found.values())
+
+    def _dependants(self, session: Session, access: Access, object_id: int) -> list[Row]:
+        """Needs SELECT on the view, which only db_owner has unless it was granted."""
+        try:
+            return session.rows(self._sql["dependants"], object_id)
+        except SqlServerError as error:
+            if error.number != _NO_PERMISSION:
+                raise
+            access.unseen.append("dependencies (SELECT on sys.sql_expression_dependencies)")
+            return []
 
     def _modules(self, access: Access, target: SqlRelation, modules: list[Row]) -> Iterator[tuple[str, str]]:
         """Procedures and triggers that name the target, or that run dynamic SQL as somebody else."""

@@ -70,7 +70,14 @@ class AssuranceIssuer:
 
     def ddl_freeze(self, measured: DdlFreezeMeasurement) -> RuntimeAssuranceReceipt:
         """The measured positive epoch of the target and its read closure."""
-        _refuse(freeze_findings(measured, self.policy, max(measured.ddl_epoch, 1)))
+        _refuse(
+            freeze_findings(
+                measured,
+                self.policy,
+                max(measured.ddl_epoch, 1),
+                self.model.read_dependencies.closure_object_ids,
+            )
+        )
         return self._issue(measured, ddl_epoch=measured.ddl_epoch)
 
     def utc_semantics(self, measured: UtcMeasurement) -> RuntimeAssuranceReceipt:

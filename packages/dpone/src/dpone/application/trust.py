@@ -122,11 +122,12 @@ def require_trusted(trust: Trust | None, stage: DeploymentStage, now: str) -> No
         raise DponeError("DPONE_TRUST_POLICY_MISSING", "the deployment has no trust policy")
     index = _require_index(trust.evidence, trust.verifier, instant(now))
     require(trust.revocations.remember(index.trust_domain, index.index_epoch, index.digest))
-    for held in stage.models.values():
+    proofs = {model.model_unique_id: model.read_dependencies for model in stage.proofs.models}
+    for name, held in stage.models.items():
         for certificate in (held.route, held.writer_assurance, held.ddl_assurance, held.utc_assurance):
             if certificate is not None:
                 _require_certificate(trust.evidence, trust.verifier, index, certificate, instant(now))
-        _measure_again(trust, held, now)
+        _measure_again(trust, held, proofs[name].closure_object_ids, now)
 
 
 def verify_certificate(
@@ -171,7 +172,7 @@ def _verification(
     return verifier.verify(key.public_key, shown.signature.signature, shown.data)
 
 
-def _measure_again(trust: Trust, held: ModelAuthorities, now: str) -> None:
+def _measure_again(trust: Trust, held: ModelAuthorities, closure: tuple[int, ...], now: str) -> None:
     """Take the three measurements again: each holds by its rules, and equals the certified one in what matters."""
     target = SqlRelation.from_id(held.baseline.mssql_relation_id)
     writers, policy = _bound(trust.evidence, held.writer_assurance, WriterMeasurement)
@@ -181,7 +182,7 @@ def _measure_again(trust: Trust, held: ModelAuthorities, now: str) -> None:
     freeze, policy = _bound(trust.evidence, held.ddl_assurance, DdlFreezeMeasurement)
     epoch = held.ddl_assurance.ddl_epoch or 0
     frozen = trust.measurer.ddl_freeze(target, now)
-    _hold(freeze_findings(frozen, policy, epoch), freeze, frozen)
+    _hold(freeze_findings(frozen, policy, epoch, closure), freeze, frozen)
 
     if held.utc_assurance is not None:
         column, _ = _bound(trust.evidence, held.utc_assurance, UtcMeasurement)

@@ -163,7 +163,7 @@ def measure(
         (out / f"{measured.digest.removeprefix('sha256:')}.json").write_bytes(measured.to_bytes())
     findings = (
         *writer_findings(writers, allowed),
-        *freeze_findings(freeze, allowed, max(freeze.ddl_epoch, 1)),
+        *freeze_findings(freeze, allowed, max(freeze.ddl_epoch, 1), ()),
         *utc_findings(utc),
     )
     told = {
