@@ -86,7 +86,10 @@ class Engine:
     freeze_shown: dict[str, Any] = field(
         default_factory=lambda: {
             "ddl_epoch": 3,
-            "covered": [{"object_id": 4711, "schema_name": "mart", "object_name": "flight", "state": "SAME"}],
+            "covered": [
+                {"object_id": 4711, "schema_name": "mart", "object_name": "flight", "state": "SAME"},
+                {"object_id": 4712, "schema_name": "raw", "object_name": "flights", "state": "SAME"},
+            ],
             "trigger_state": "ENABLED",
             "trigger_text": "AS_RELEASED",
             "controllers": [writer("sa", "server")],
@@ -673,10 +676,9 @@ def issuer_of(world: World) -> AssuranceIssuer:
     """An issuer that never comes to build anything."""
     nothing = cast("Any", None)
     attested = Attested(made_up("jobs"), made_up("control"), FROM, UNTIL, "test")
+    model = cast("Any", world.stage.proofs.models[0])
     ids = ("mssql://lab/mart.flight", made_up("route"))
-    return AssuranceIssuer(
-        DigestAttestor(), world.allowed, attested, nothing, nothing, nothing, nothing, *ids
-    )
+    return AssuranceIssuer(DigestAttestor(), world.allowed, attested, nothing, nothing, nothing, model, *ids)
 
 
 def test_no_writer_exclusivity_is_issued_while_somebody_else_writes(world: World) -> None:
