@@ -170,8 +170,14 @@ def read_access(session: Session, sql: Statements, target: SqlRelation) -> Acces
         owner_id=owner_id,
         owner_sid=bytes(owner),
         schemas={int(row[0]): (str(row[1]), int(row[2])) for row in session.rows(sql["schemas"])},
-        users=_directory(session, sql, "database"),
-        logins=_directory(session, sql, "server"),
+        users=_directory(
+            session,
+            "database",
+            (sql["database_principals"], sql["database_members"], sql["database_permissions"]),
+        ),
+        logins=_directory(
+            session, "server", (sql["server_principals"], sql["server_members"], sql["server_permissions"])
+        ),
         cross_database=tuple(name for holds, name in risks if holds),
     )
     if view != 1:
@@ -187,7 +193,10 @@ def read_access(session: Session, sql: Statements, target: SqlRelation) -> Acces
     return access
 
 
-def _directory(session: Session, sql: Statements, scope: Literal["database", "server"]) -> Directory:
+def _directory(
+    session: Session, scope: Literal["database", "server"], statements: tuple[str, str, str]
+) -> Directory:
+    of_principals, of_members, of_permissions = statements
     principals = {
         int(number): Principal(
             int(number),
@@ -197,11 +206,11 @@ def _directory(session: Session, sql: Statements, scope: Literal["database", "se
             None if owner is None else int(owner),
             None if sid is None else bytes(sid),
         )
-        for number, name, kind, is_role, owner, sid in session.rows(sql[f"{scope}_principals"])
+        for number, name, kind, is_role, owner, sid in session.rows(of_principals)
     }
-    members = frozenset((int(role), int(member)) for role, member in session.rows(sql[f"{scope}_members"]))
+    members = frozenset((int(role), int(member)) for role, member in session.rows(of_members))
     permissions = tuple(
         Permission(int(place), int(major), int(minor), int(grantee), str(name), str(state).strip())
-        for place, major, minor, grantee, name, state in session.rows(sql[f"{scope}_permissions"])
+        for place, major, minor, grantee, name, state in session.rows(of_permissions)
     )
     return Directory(scope, principals, members, permissions)
