@@ -22,6 +22,7 @@ from dpone_contracts.testing.memory_ports import MemoryPorts, memory_ports
 if TYPE_CHECKING:
     from dpone.application.activation import Activated
     from dpone_contracts.document import Document
+    from dpone_contracts.identity import DeploymentStage
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "packages" / "dpone-contracts" / "tests"))
 import identity_story as story
@@ -75,6 +76,17 @@ def files_of(documents: list[Document]) -> dict[str, bytes]:
     return {f"{number:02}.json": document.to_bytes() for number, document in enumerate(documents)}
 
 
+class Believed:
+    """Believes every stage: whether one may be believed is `test_trust`'s question."""
+
+    def require(self, stage: DeploymentStage, now: str) -> None:
+        """Nothing is judged."""
+
+    def documents(self) -> tuple[Document, ...]:
+        """Nothing was judged by."""
+        return ()
+
+
 @dataclass(slots=True)
 class World:
     """One store and two engines in memory, with empty relations; the clock stands a month after the baseline."""
@@ -121,7 +133,7 @@ def world() -> World:
         inputs,
         ports,
         BaselineServices(**shared, sql_server=sql, clickhouse=click),
-        ActivationServices(**shared, index=index),
+        ActivationServices(**shared, index=index, trust=Believed()),
         frozen,
         index,
         (sql, click),

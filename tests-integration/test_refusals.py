@@ -137,11 +137,12 @@ def test_another_marker_than_the_databases_is_refused_before_any_write(
 
 def test_a_wrong_password_is_refused_and_named_nowhere(deployed: DeployedLab, ids: tuple[str, str]) -> None:
     settings = deployed.deployment.settings
-    start = settings.mssql_dsn.index("PWD={") + 5
-    secret = settings.mssql_dsn[start : settings.mssql_dsn.index("}", start)]
-    error = refused(
-        replace(settings, mssql_dsn=settings.mssql_dsn.replace(secret, "canary-password")), ids, "login"
-    )
+    there = settings.worker_login.read_text()
+    settings.worker_login.write_text(json.dumps([json.loads(there)[0], "canary-password"]))
+    try:
+        error = refused(settings, ids, "login")
+    finally:
+        settings.worker_login.write_text(there)
     assert error.code == "DPONE_MSSQL_LOGIN_FAILED"
     assert "canary-password" not in json.dumps(error.diagnostics())
 

@@ -10,8 +10,10 @@ import pytest
 
 from dpone_contracts.testing.control_suite import ActivationStoreSuite, DocumentStoreSuite, RefreshStateSuite
 from dpone_contracts.testing.plan_example import Example, ExampleModel, example_bundle
+from dpone_contracts.testing.revocation_suite import RevocationLogSuite
 from dpone_mssql.activation import MssqlActivationStore
 from dpone_mssql.documents import MssqlDocumentStore
+from dpone_mssql.revocations import MssqlRevocationLog
 from dpone_mssql.state import MssqlRefreshState
 
 if TYPE_CHECKING:
@@ -55,6 +57,15 @@ def activations(runtime: SqlServerConfig, names: ControlNames) -> MssqlActivatio
 @pytest.fixture
 def state(runtime: SqlServerConfig, names: ControlNames) -> MssqlRefreshState:
     return MssqlRefreshState(runtime, names)
+
+
+@pytest.fixture
+def revocations(runtime: SqlServerConfig, names: ControlNames) -> MssqlRevocationLog:
+    return MssqlRevocationLog(runtime, names)
+
+
+class TestRevocationLog(RevocationLogSuite):
+    """Revocation indexes in SQL Server, remembered by the runtime."""
 
 
 class TestDocumentStore(DocumentStoreSuite):

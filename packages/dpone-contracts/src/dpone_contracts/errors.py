@@ -54,6 +54,7 @@ DPONE_ARTIFACT_STORE_FULL | REFUSED | The object store has no room for the objec
 DPONE_ARTIFACT_STORE_REFUSED | REFUSED | The object store refused the request, and nothing is there | status and code in the evidence, permissions of the credentials | dpone doctor
 DPONE_ARTIFACT_STORE_UNAVAILABLE | UNVERIFIED | The object store could not be reached or refused the credentials before anything was written | endpoint, bucket and credential reference | dpone doctor
 DPONE_ARTIFACT_STORE_UNFIT | REFUSED | The store failed the start-up probe: a second create of a key must fail, and versions must be exact | conditional writes and versioning of the bucket | dpone doctor
+DPONE_ASSURANCE_EVIDENCE_DIFFERS | REFUSED | An assurance does not bind the measurement, policy or allowlist that was handed over with it | the digests in the evidence | dpone certify verify
 DPONE_ATTEMPT_ALREADY_INVOKED | REFUSED | The attempt has been launched before or its fate is settled; SQL is never tried again | the attempt's intent and fate rows | dpone refresh recover plan
 DPONE_ATTEMPT_NOT_QUIESCENT | UNVERIFIED | Something of the earlier attempt still runs in an engine, or cannot be seen | sessions and queries of the attempt | dpone refresh status
 DPONE_ATTEMPT_NOT_TERMINATED | UNVERIFIED | Nothing trusted proves that the earlier attempt has ended; a heartbeat is no proof | the pod or process of the attempt | dpone refresh status
@@ -65,6 +66,8 @@ DPONE_BUILD_NOT_COMMITTED | REFUSED | The model's mutation did not commit; nothi
 DPONE_BUILD_SELECTION | REFUSED | dbt would run something beside the requested models and their tests; it was not started | the resources named, against the proven selection | dpone refresh compile
 DPONE_BUILD_TEST_GATE_FAILED | REFUSED | Every model committed, the workflow's tests did not all pass; nothing is sealed | dbt's log named in the evidence | dpone refresh recover plan
 DPONE_CANCELLATION_TOO_LATE | REFUSED | A commit has begun; it must be reconciled to its end before anything else | the operation's journal | dpone refresh recover plan
+DPONE_CERTIFICATE_NOT_CURRENT | REFUSED | A route certification or assurance is not in its validity window, or is itself a revocation | the window in the message | dpone certify verify
+DPONE_CERTIFICATE_REVOKED | REFUSED | The revocation index withdraws the document | the index's entry | dpone certify verify
 DPONE_CLEANUP_REQUIRED | REFUSED | A failed operation of this target has not been cleaned up and acknowledged | the failed operation in the evidence | dpone refresh cleanup plan
 DPONE_CLICKHOUSE_ALIAS | REFUSED | An Alias table stands for the target and would write to or follow it by name | the table named in the evidence | dpone refresh status
 DPONE_CLICKHOUSE_ASYNC_INSERTS | REFUSED | The asynchronous insert queue holds rows for the target | system.asynchronous_inserts and the writer that fills it | dpone refresh status
@@ -115,6 +118,11 @@ DPONE_DATABASE_DIFFERS | REFUSED | Connection, target and control state are not 
 DPONE_DAY_NOT_CLOSED | REFUSED | The day is not over, or its lag has not passed; only a closed UTC day is planned | closed_day_lag_days of the platform policy, and the clock | dpone refresh status
 DPONE_DBT_PROJECT_UNFIT | USAGE | The dbt project can't be put under the platform's root | the file or setting in the message; `dbt deps` installs packages | dpone refresh compile
 DPONE_DDL_EPOCH_MOVED | REFUSED | The target or an object that its model reads was changed since it was certified | DDL on the covered objects | dpone refresh status
+DPONE_DDL_FREEZE_UNCOVERED | REFUSED | No DDL epoch covers the target, or a covered name stands for another object now | coverage and epochs of the control schema | dpone certify measure
+DPONE_DDL_FREEZE_UNVERIFIED | UNVERIFIED | Part of what a DDL freeze stands on is hidden from the measuring principal | what the message names; VIEW DEFINITION, VIEW ANY DEFINITION | dpone certify measure
+DPONE_DDL_TRIGGER_IN_REACH | REFUSED | Somebody who is not a named installer or administrator can disable the trigger that counts DDL | the principal and the ways in the message | dpone certify measure
+DPONE_DDL_TRIGGER_OFF | REFUSED | The database trigger that counts DDL is disabled or absent | sys.triggers, and who disabled it | dpone certify measure
+DPONE_DDL_TRIGGER_OTHER | REFUSED | The database trigger that counts DDL has another text than this release installs | the trigger's definition | dpone refresh control-schema
 DPONE_DEPLOYMENT_CONFLICT | REFUSED | The deployment belongs to another release or store | the deployment and release in the evidence | dpone refresh status
 DPONE_DEPLOYMENT_DOCUMENTS | REFUSED | A document of the deployment is absent, there twice, no valid document, or not the one that another names | the file, schema or digest in the evidence | dpone schemas validate
 DPONE_DEPLOYMENT_INDEX_CONFLICT | CORRUPTION | Other bytes stand under a name that the deployment publishes create-only | the file in the evidence, and who else writes to the folder | stop and call the platform's owner
@@ -138,7 +146,7 @@ DPONE_INDEX_NOT_PROMOTABLE | REFUSED | A plan of the DAG before this one is not 
 DPONE_INTERNAL | CORRUPTION | A rule that the program itself guarantees does not hold | the log of this command, and report it | stop and call the platform's owner
 DPONE_JOURNAL_CORRUPT | CORRUPTION | Stored journal entries do not follow the state graph | the entry named in the evidence | stop and call the platform's owner
 DPONE_JOURNAL_EDGE_REFUSED | REFUSED | The state graph has no such edge from the operation's present state with this receipt | the operation's journal | dpone refresh status
-DPONE_KEY_REFERENCE_UNRESOLVED | REFUSED | The encryption key that the seal policy refers to is absent or has the wrong size | the key reference (never the key) | dpone doctor
+DPONE_KEY_REFERENCE_UNRESOLVED | REFUSED | The key that a reference names is absent or is no key of its kind | the key reference (never the key) | dpone doctor
 DPONE_LAB_CANNOT_CONNECT | REFUSED | A database of the lab, or the one put in its place, refused the connection | the driver's text in the message, and the DPONE_MSSQL_DSN variable | dpone lab up --help
 DPONE_LAB_DAY_NOT_A_DAY | USAGE | The day is not a date of the form YYYY-MM-DD | the --day option | dpone lab demo --help
 DPONE_LAB_DAY_WITHOUT_EVENTS | REFUSED | The real data of the lab has no events on that day | the first and last day in the evidence | dpone lab demo
@@ -149,6 +157,8 @@ DPONE_LAB_EVIDENCE_NOT_EMPTY | REFUSED | The folder for evidence must be new or 
 DPONE_LAB_NOT_HERE | REFUSED | There is no lab in that directory; nothing was touched | the directory in the message | dpone lab up
 DPONE_LAB_NO_SPACE | REFUSED | The disk has no room for the lab; nothing was left on it | free space below the directory in the message | dpone lab up --directory DIR
 DPONE_LAB_PORT_TAKEN | REFUSED | Another process listens on the port that was asked for | the port in the message | dpone lab up
+DPONE_MEASUREMENT_CHANGED | REFUSED | The engine shows something else than when the assurance was issued | the fields in the message; issue a new assurance | dpone certify measure
+DPONE_MEASUREMENT_UNREADABLE | UNVERIFIED | The catalog holds a name that no document may hold, so that what was seen can't be told | the name of the principal, module or job at the path in the evidence | dpone certify measure
 DPONE_MSSQL_ALREADY_THERE | REFUSED | A row with this key is already there; nothing was written | the constraint named in the evidence | dpone refresh status
 DPONE_MSSQL_CREATE_ONLY | REFUSED | A create-only table was to be changed; the database refused | who sent the statement | stop and call the platform's owner
 DPONE_MSSQL_DDL_FROZEN | REFUSED | DDL on a covered object while a mutation runs; the database refused it | the running operation | dpone refresh status
@@ -201,6 +211,13 @@ DPONE_PUBLICATION_NOT_READY | REFUSED | The operation's journal is not where a p
 DPONE_PUBLICATION_ROWS_MOVED | REFUSED | Heads, checkpoint or journal are not what the publication starts from | the rows named in the evidence | dpone refresh recover plan
 DPONE_RELEASE_SKEW | REFUSED | The installed members of dpone are not all there in one version | the versions in the evidence; install dpone[semantic-refresh-airflow] of one release | dpone doctor
 DPONE_REPLACEMENT_UNSUPPORTED | REFUSED | This release admits no failed-precommit replacement: it restores no before image | the failed workflow's summary | dpone refresh status
+DPONE_REVOCATION_INDEX_CONFLICT | CORRUPTION | Another revocation index of the same epoch was seen before | both indexes, and who issues them | stop and call the platform's owner
+DPONE_REVOCATION_INDEX_FOREIGN | REFUSED | The revocation index is of another trust domain | the domains of index and trust policy | dpone certify verify
+DPONE_REVOCATION_INDEX_FUTURE | REFUSED | The revocation index was issued at a later instant than now | the clocks of issuer and deployment | dpone certify verify
+DPONE_REVOCATION_INDEX_MISSING | UNVERIFIED | No revocation index was given, so nothing proves that a document still counts | where the trust domain publishes its index | dpone certify verify
+DPONE_REVOCATION_INDEX_ROLLED_BACK | REFUSED | A later revocation index was seen before, or the policy asks for a later one | who hands over old indexes | dpone certify verify
+DPONE_REVOCATION_INDEX_STALE | UNVERIFIED | The revocation index is older than the trust policy admits | where the trust domain publishes its index | dpone certify verify
+DPONE_REVOCATION_INDEX_UNKNOWN | UNKNOWN | The commit that remembers a revocation index was sent and its answer was lost | sending the same index again is safe | dpone refresh status
 DPONE_ROW_BATCH_UNEXPECTED | REFUSED | An image's batch lacks a column, has another type, or is not in row order | the column named in the evidence | dpone refresh status
 DPONE_ROW_VALUE_REFUSED | REFUSED | A value is outside its column's type or cannot be carried exactly | the column and the rule, in SQL Server | dpone refresh status
 DPONE_SCOPE_DIVERGED | REFUSED | The SQL Server scope is no longer what the committed mutation left; somebody wrote to it | writers of the target since the receipt | dpone refresh recover plan
@@ -214,6 +231,17 @@ DPONE_SEMANTIC_REFRESH_CONTINUATION_CHAIN_UNSUPPORTED | REFUSED | A continuation
 DPONE_SEMANTIC_REFRESH_PRODUCTION_ACTIVATION_UNAVAILABLE | REFUSED | Release 0.74 is a preview: it activates no production route and admits no run outside the disposable lab | the release notes | dpone lab demo
 DPONE_SEMANTIC_REFRESH_WORKER_ADMISSION_COMMIT_UNKNOWN | UNKNOWN | The commit of an admission was sent and its answer was lost | activation authority, guards, journals and admission closure, with scheduling frozen | dpone refresh status
 DPONE_SHADOW_MISMATCH | REFUSED | The shadow is not the old target with the staged rows; nothing was published | the figures in the evidence | dpone refresh status
+DPONE_SIGNATURE_FORGED | REFUSED | The signature is not of these bytes by the key that it names | where document and signature come from | dpone certify verify
+DPONE_SIGNATURE_ISSUER_DIFFERS | REFUSED | Document, signature and key do not name one issuer | the issuer of the key in the trust policy | dpone certify verify
+DPONE_SIGNATURE_MISSING | REFUSED | A document that has to be signed has no signature beside it | the document in the evidence | dpone certify sign
+DPONE_SIGNATURE_OF_OTHER_BYTES | REFUSED | The signature was made for another document or for other bytes | the digests of document and signature | dpone certify sign
+DPONE_SIGNATURE_UNVERIFIED | UNVERIFIED | Nothing verified the signature | whether the extra `semantic-refresh` is installed | dpone doctor
+DPONE_SIGNING_KEY_EXISTS | REFUSED | A file is there already; a key is never written over another | the path in the evidence | dpone certify keygen
+DPONE_SIGNING_KEY_EXPOSED | REFUSED | The private key's file can be read by others than its owner | the file's mode; replace the key if it was read | dpone certify keygen
+DPONE_SIGNING_KEY_NOT_CURRENT | REFUSED | The signing key is not in its validity window | the window in the trust policy | dpone certify verify
+DPONE_SIGNING_KEY_NOT_GRANTED | REFUSED | The trust policy lets the key not issue this kind of document here | the key's grants in the trust policy | dpone certify verify
+DPONE_SIGNING_KEY_REVOKED | REFUSED | The revocation index withdraws the key, and with it all that it signed | the index's entry | dpone certify verify
+DPONE_SIGNING_KEY_UNTRUSTED | REFUSED | The trust policy does not know the key | the key id, against the trust policy | dpone certify verify
 DPONE_SQL_OUTCOME_UNKNOWN | UNKNOWN | Nothing proves whether the mutation committed | receipt, fate row, images and sessions in the evidence | dpone refresh recover plan
 DPONE_STAGE_REFUSED | REFUSED | The deployment's documents do not permit a plan bundle | the rule in the evidence | dpone schemas validate
 DPONE_STAGING_MISMATCH | REFUSED | Staging is not exactly the sealed content; nothing was published | the figures in the evidence | dpone refresh status
@@ -230,8 +258,17 @@ DPONE_TARGET_OWNED | REFUSED | The ClickHouse target is owned by another deploym
 DPONE_TARGET_SCHEMA_DRIFT | REFUSED | The target's columns, types or nullability are not the planned ones | the column in the message | dpone refresh status
 DPONE_TARGET_UNFIT | REFUSED | The target has a feature under which the mutation could not be exact | the feature in the message | dpone refresh status
 DPONE_TARGET_UUID_DRIFT | REFUSED | The table under the target's name is not the published generation | system.tables and the target's head | dpone refresh status
+DPONE_TRUST_POLICY_MISSING | REFUSED | No trust policy was given, so no signature counts | the deployment's trust policy | dpone certify verify
+DPONE_TRUST_POLICY_NOT_CURRENT | REFUSED | The trust policy is not in its validity window | the window in the message | dpone certify verify
 DPONE_USAGE | USAGE | The command was not understood | the command's --help | dpone --help
+DPONE_UTC_COLUMN_TYPE | REFUSED | The event-time column has a type that is no exact UTC time | the type in the message | dpone certify measure
+DPONE_UTC_LOCAL_CLOCK | REFUSED | The event-time column is computed, or its default may read a local clock | the column in the message | dpone certify measure
+DPONE_UTC_UNVERIFIED | UNVERIFIED | Part of what UTC semantics stands on is hidden from the measuring principal | what the message names; VIEW DEFINITION | dpone certify measure
 DPONE_WORKER_IDENTITY_ABSENT | REFUSED | The worker can't say which pod it is, so no attempt can be bound to it | DPONE_POD_UID in the pod template, a fieldRef to metadata.uid | dpone doctor
+DPONE_WRITERS_UNVERIFIED | UNVERIFIED | Part of who can write the target is hidden from the measuring principal | what the message names; VIEW DEFINITION, VIEW ANY DEFINITION, msdb | dpone certify measure
+DPONE_WRITER_INDIRECT | REFUSED | Something can change the target without a permission of its caller on it, and no policy names it | the module, job or feature in the message | dpone certify measure
+DPONE_WRITER_NOT_EXCLUSIVE | REFUSED | Somebody else than the runtime, named installers and administrators can write the target | the principal and the ways in the message | dpone certify measure
+DPONE_WRITER_RUNTIME_ABSENT | REFUSED | The runtime principal that the policy names cannot write the target | grants of the runtime principal | dpone certify measure
 """
 
 

@@ -184,6 +184,12 @@ class ReadDependencyProof(Document):
         "then": {"properties": {"base_relation_object_ids": {"minItems": 1}}},
     }
 
+    @property
+    def closure_object_ids(self) -> tuple[int, ...]:
+        """Every object of the closure: base relations, and the views and functions on the way to them."""
+        ends = {end for edge in self.dependency_edges for end in (edge.from_object_id, edge.to_object_id)}
+        return tuple(sorted(ends.union(self.base_relation_object_ids)))
+
     def _rules(self) -> Iterator[Fault]:
         yield from sorted_set(self.base_relation_object_ids, "base_relation_object_ids")
         edges = [
@@ -192,8 +198,7 @@ class ReadDependencyProof(Document):
         yield from sorted_set(edges, "dependency_edges")
         if len(edges) > self.max_edges:
             yield broken("edge-budget", "more edges than max_edges", "dependency_edges")
-        ends = {end for source, target, _ in edges for end in (source, target)}
-        if len(ends.union(self.base_relation_object_ids)) > self.max_nodes:
+        if len(self.closure_object_ids) > self.max_nodes:
             yield broken("node-budget", "more objects than max_nodes", "dependency_edges")
         if self.status == "PROVEN":
             yield from self._proven_rules()

@@ -118,7 +118,8 @@ def _schema_case(
     return {"properties": {**constant, **refused}, "required": list(wanted)}
 
 
-def _window_rules(effective_from: str | None, expires_at: str | None) -> Iterator[Fault]:
+def window_rules(effective_from: str | None, expires_at: str | None) -> Iterator[Fault]:
+    """Yield a fault where a validity window ends before or where it starts."""
     if (
         effective_from is not None
         and expires_at is not None
@@ -194,7 +195,7 @@ class RouteLiveCertificationReceipt(Document):
             yield from _exact_fields(self, _ROUTE_OPTIONAL, REVOCATION, "a revocation")
         else:
             yield from _exact_fields(self, _ROUTE_OPTIONAL, _ROUTE_UNTESTED, "an unverified route")
-        yield from _window_rules(self.effective_from, self.expires_at)
+        yield from window_rules(self.effective_from, self.expires_at)
         if self.tested_at and self.effective_from and instant(self.tested_at) > instant(self.effective_from):
             yield broken("tested-before-effective", "effective before it was tested", "tested_at")
 
@@ -324,7 +325,7 @@ class RuntimeAssuranceReceipt(Document):
         else:
             kind = self.subject.assurance_kind
             yield from _exact_fields(self, _ASSURANCE_OPTIONAL, _CERTIFIED[kind], f"a certified {kind}")
-        yield from _window_rules(self.effective_from, self.expires_at)
+        yield from window_rules(self.effective_from, self.expires_at)
 
 
 _EXIT_CODE: Final[dict[str, Any]] = {"type": "integer", "minimum": 0, "maximum": INT64_MAX}

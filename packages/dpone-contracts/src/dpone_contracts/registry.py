@@ -67,6 +67,13 @@ ADDITIVE: Mapping[str, str] = MappingProxyType(
         f"{_PREFIX}model-deployment.v1": "model_deployment:ModelDeployment",
         f"{_PREFIX}activation-receipt.v1": "descriptors:ActivationReceipt",
         f"{_PREFIX}deployment-index.v1": "descriptors:DeploymentIndex",
+        f"{_PREFIX}document-signature.v1": "signatures:DocumentSignature",
+        f"{_PREFIX}trust-policy.v1": "trust:TrustPolicy",
+        f"{_PREFIX}revocation-index.v1": "trust:RevocationIndex",
+        f"{_PREFIX}runtime-assurance-policy.v1": "measurements:RuntimeAssurancePolicy",
+        f"{_PREFIX}writer-measurement.v1": "measurements:WriterMeasurement",
+        f"{_PREFIX}ddl-freeze-measurement.v1": "measurements:DdlFreezeMeasurement",
+        f"{_PREFIX}utc-measurement.v1": "measurements:UtcMeasurement",
     }
 )
 """Documents that stand alone beside the published 22."""

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, Self
 
+from dpone_contracts.errors import DponeError
+
 _BRACKETED: Final = re.compile(r"\[((?:[^\]]|\]\])+)\]\.\[((?:[^\]]|\]\])+)\]\.\[((?:[^\]]|\]\])+)\]")
 
 
@@ -25,6 +27,16 @@ class SqlRelation:
     def bracketed(self) -> str:
         """`[database].[schema].[name]`, as relation ids of images and in T-SQL; `]` is doubled."""
         return ".".join(f"[{part.replace(']', ']]')}]" for part in (self.database, self.schema, self.name))
+
+    @classmethod
+    def from_id(cls, relation_id: str) -> Self:
+        """Read `database.schema.name`; raises DponeError for names that hold dots."""
+        parts = relation_id.split(".")
+        if len(parts) != 3 or not all(parts):
+            raise DponeError(
+                "DPONE_TARGET_NAME_UNSUPPORTED", "the id is not database.schema.name", {"id": relation_id}
+            )
+        return cls(*parts)
 
     @classmethod
     def from_bracketed(cls, text: str) -> Self:

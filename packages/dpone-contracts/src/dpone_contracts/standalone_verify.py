@@ -231,6 +231,18 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "dpone.semantic-refresh-proof-bundle.v1": ("ProofBundle", "pre_release_bundle_sha256"),
     "dpone.semantic-refresh-release-descriptor.v1": ("ReleaseDescriptor", "release_id"),
     "dpone.semantic-refresh-deployment-descriptor.v1": ("DeploymentDescriptor", "deployment_id"),
+    "dpone.semantic-refresh-trust-policy.v1": ("TrustPolicy", "trust_policy_sha256"),
+    "dpone.semantic-refresh-revocation-index.v1": ("RevocationIndex", "revocation_index_sha256"),
+    "dpone.semantic-refresh-runtime-assurance-policy.v1": (
+        "RuntimeAssurancePolicy",
+        "runtime_assurance_policy_sha256",
+    ),
+    "dpone.semantic-refresh-writer-measurement.v1": ("WriterMeasurement", "writer_measurement_sha256"),
+    "dpone.semantic-refresh-ddl-freeze-measurement.v1": (
+        "DdlFreezeMeasurement",
+        "ddl_freeze_measurement_sha256",
+    ),
+    "dpone.semantic-refresh-utc-measurement.v1": ("UtcMeasurement", "utc_measurement_sha256"),
     "dpone.semantic-refresh-route-live-certification-receipt.v1": (
         "RouteLiveCertificationReceipt",
         "route_certification_receipt_sha256",
@@ -254,6 +266,7 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "dpone.semantic-refresh-v2-dag-projection.v1": ("DagProjection", "dag_projection_sha256"),
     "dpone.semantic-refresh-activation-receipt.v1": ("ActivationReceipt", "activation_receipt_sha256"),
     "dpone.semantic-refresh-deployment-index.v1": ("DeploymentIndex", "deployment_index_sha256"),
+    "dpone.semantic-refresh-document-signature.v1": ("DocumentSignature", "document_signature_sha256"),
     "dpone.semantic-refresh-workflow-execution-binding.v1": (
         "WorkflowExecutionBinding",
         "workflow_execution_binding_sha256",
@@ -404,6 +417,9 @@ PARTS: dict[str, str] = {
         manifest_object_key:key manifest_object_version:version operation_id:sha row_encoding:=dpone_row_v1
         row_count:n0 content_sha256:sha block_sha256:[sha
     """,
+    "CoveredObject": """
+        object_id:n1 schema_name:id object_name:id state:=SAME|GONE_OR_OTHER
+    """,
     "DagPolicy": """
         schedule:~text start_date:id timezone:id catchup:bool max_active_runs:n1 max_active_tasks:n1 owner:id
         tags:[id
@@ -414,6 +430,13 @@ PARTS: dict[str, str] = {
         plan_bundle_sha256:sha workflow_plan_sha256:sha operation_ids_by_model:{model,sha} topology:Topology
         topology_sha256:sha task_projection:TaskProjection template_pack:TemplatePack
         template_pack_fingerprint:sha
+    """,
+    "DdlFreezeMeasurement": """
+        database:id schema_name:id object_name:id object_id:n1 server_major_version:n1 measured_at:micros
+        measured_by:id unseen:[text schema:=dpone.semantic-refresh-ddl-freeze-measurement.v1
+        ddl_freeze_measurement_sha256:sha ddl_epoch:n0 covered:[CoveredObject
+        trigger_state:=ENABLED|DISABLED|ABSENT trigger_text:=AS_RELEASED|OTHER|UNSEEN
+        controllers:[MeasuredPrincipal
     """,
     "DeadlinePolicy": """
         schema:=dpone.semantic-refresh-deadline-policy.v1 deadline_policy_sha256:sha overall_seconds:n1
@@ -434,6 +457,11 @@ PARTS: dict[str, str] = {
     "DeploymentIndex": """
         schema:=dpone.semantic-refresh-deployment-index.v1 deployment_index_sha256:sha release_id:sha
         deployment_id:sha projections:[IndexedProjection current:{id,sha}
+    """,
+    "DocumentSignature": """
+        schema:=dpone.semantic-refresh-document-signature.v1 document_signature_sha256:sha algorithm:=ed25519
+        issuer_authority:id key_id:sha signed_schema:id signed_document_sha256:sha signed_bytes_sha256:sha
+        signature:str
     """,
     "DurableWorkflowSummary": """
         schema:=dpone.semantic-refresh-durable-workflow-summary.v1 terminal_summary_sha256:sha
@@ -492,14 +520,24 @@ PARTS: dict[str, str] = {
         dag_id:id workflow_name:id scope_start:day path:key size_bytes:n1 file_sha256:sha
         dag_projection_sha256:sha plan_bundle_sha256:sha workflow_plan_sha256:sha
     """,
+    "IndirectWay": """
+        kind:=assembly|cascade|feature|impersonating_module|job|module|setting name:text
+    """,
     "InvocationContext": """
         schema:=dpone.dbt-invocation-context.v1 invocation_context_sha256:sha environment_policy:id
         indirect_selection:=eager|cautious|buildable|empty dynamic_vars:[id static_environment:{id,text}
+    """,
+    "KeyGrant": """
+        document_kind:=route_certification|writer_exclusivity|ddl_freeze|utc_semantics|revocation_index
+        environment:id scope:=environment|named named_sha256:[sha
     """,
     "KeyTemplateColumn": """
         name:id source_type:str target_type:str
         mapping:=bit_bool|integer_width_preserving|uuid_equality|date|datetime2_utc|decimal_exact nullable:false
         domain_min?:str domain_max?:str utc_assurance_required:bool
+    """,
+    "MeasuredPrincipal": """
+        scope:=database|server principal:id principal_type:id ways:[+text
     """,
     "ModelAuthority": """
         model_unique_id:model operation_id:sha operation_plan_sha256:sha baseline_adoption_receipt_sha256:sha
@@ -688,6 +726,16 @@ PARTS: dict[str, str] = {
         max_clickhouse_staging_bytes:n1 max_clickhouse_shadow_bytes:n1 max_clickhouse_retained_backup_bytes:n1
         max_clickhouse_total_transient_bytes:n1
     """,
+    "RevocationIndex": """
+        schema:=dpone.semantic-refresh-revocation-index.v1 revocation_index_sha256:sha trust_domain:id
+        index_epoch:n1 issued_at:instant documents:[RevokedDocument keys:[RevokedKey
+    """,
+    "RevokedDocument": """
+        document_sha256:sha revoked_at:instant reason:text
+    """,
+    "RevokedKey": """
+        key_id:sha revoked_at:instant reason:text
+    """,
     "RouteCoordinates": """
         environment:id load_strategy:id source_connector:id source_connector_version:id
         source_capability_sha256:sha sink_connector:id sink_connector_version:id sink_capability_sha256:sha
@@ -704,6 +752,11 @@ PARTS: dict[str, str] = {
     "RunGuardClosure": """
         schema:=dpone.dbt-semantic-refresh-run-guard-closure.v1 run_guard_closure_sha256:sha
         workflow_guard_resource_id:id resource_guard_ids:[+id
+    """,
+    "RuntimeAssurancePolicy": """
+        schema:=dpone.semantic-refresh-runtime-assurance-policy.v1 runtime_assurance_policy_sha256:sha
+        environment:id acl_policy_version:id runtime_principals:[+id installer_principals:[id
+        administrator_logins:[id allowed_ways:[text external_jobs:=MEASURED|ATTESTED
     """,
     "RuntimeAssuranceReceipt": """
         schema:=dpone.semantic-refresh-runtime-assurance-receipt.v1 runtime_assurance_receipt_sha256:sha
@@ -797,6 +850,11 @@ PARTS: dict[str, str] = {
         profile_sha256:sha model_unique_ids:[+model dependencies:{model,[model}
         logical_output_asset_uris:{model,id} project_config_overlay:ProjectOverlay
     """,
+    "TrustPolicy": """
+        schema:=dpone.semantic-refresh-trust-policy.v1 trust_policy_sha256:sha trust_domain:id environment:id
+        effective_from:instant expires_at:instant max_revocation_index_age_seconds:n1
+        min_revocation_index_epoch:n1 keys:[+TrustedKey
+    """,
     "TrustedAttemptTerminationReceipt": """
         schema:=dpone.semantic-refresh-trusted-attempt-termination-receipt.v1 termination_receipt_sha256:sha
         verification_status:=VERIFIED terminal_phase:=Failed|Succeeded attempt_binding_sha256:sha
@@ -805,6 +863,16 @@ PARTS: dict[str, str] = {
         namespace:id pod_name:id pod_uid:uuid pod_resource_version:id
         container_terminations:[+ContainerTermination observed_at:micros observer_authority:id
         observer_policy_sha256:sha observer_attestation_sha256:sha observer_signature_sha256:sha
+    """,
+    "TrustedKey": """
+        key_id:sha algorithm:=ed25519 public_key:str issuer_authority:id effective_from:instant
+        expires_at:instant grants:[+KeyGrant
+    """,
+    "UtcMeasurement": """
+        database:id schema_name:id object_name:id object_id:n1 server_major_version:n1 measured_at:micros
+        measured_by:id unseen:[text schema:=dpone.semantic-refresh-utc-measurement.v1 utc_measurement_sha256:sha
+        column_name:id type_name:id is_computed:bool default_clock:=NONE|CONSTANT|UTC|OTHER
+        server_utc_offset:str session_language:id session_date_format:id
     """,
     "WorkflowExecutionBinding": """
         workflow_mode:=normal|failed_precommit_replacement|complete_scope_replay
@@ -845,6 +913,11 @@ PARTS: dict[str, str] = {
     "WritableColumn": """
         name:id source_type:id target_type:id nullable:bool
         writable_role:=EFFECTIVE_KEY|EFFECTIVE_KEY_EVENT_TIME|MUTABLE_VALUE
+    """,
+    "WriterMeasurement": """
+        database:id schema_name:id object_name:id object_id:n1 server_major_version:n1 measured_at:micros
+        measured_by:id unseen:[text schema:=dpone.semantic-refresh-writer-measurement.v1
+        writer_measurement_sha256:sha writers:[MeasuredPrincipal indirect:[IndirectWay jobs_seen:bool
     """,
 }
 # </generated>
@@ -1756,6 +1829,35 @@ def each(*rules: tuple[str, str, Callable[[Doc], bool]]) -> Callable[[Doc], Iter
     return check
 
 
+def sets(*fields: str, by: tuple[str, ...] = ()) -> tuple[tuple[str, str, Callable[[Doc], bool]], ...]:
+    """Make the rules of arrays that are sorted sets, of values or of parts by some of their fields."""
+
+    def grows(field: str) -> Callable[[Doc], bool]:
+        def holds(doc: Doc) -> bool:
+            items = [tuple(item[name] for name in by) if by else item for item in doc[field]]
+            return all(left < right for left, right in pairwise(items))
+
+        return holds
+
+    return tuple((field, "sorted-set", grows(field)) for field in fields)
+
+
+def trusted_key(doc: Doc) -> Iterator[Broken]:
+    """A key's id is the digest of its raw bytes."""
+    if not re.fullmatch(r"[0-9a-f]{64}", doc["public_key"]):
+        yield "public_key", "form", False
+    elif doc["key_id"] != f"sha256:{sha256(bytes.fromhex(doc['public_key'])).hexdigest()}":
+        yield "key_id", "key-id", False
+    yield from window(doc)
+    yield from each(*sets("grants", by=("document_kind", "environment", "named_sha256")))(doc)
+
+
+def trust_policy(doc: Doc) -> Iterator[Broken]:
+    """A trust policy counts for a time and lists each key once."""
+    yield from window(doc)
+    yield from each(*sets("keys", by=("key_id",)))(doc)
+
+
 def _exchanges(receipt: Doc) -> bool:
     return bool(receipt["target_mutation"] == "EXCHANGE_REQUIRED")
 
@@ -1883,6 +1985,39 @@ RULES: dict[str, Callable[[Doc], Iterator[Broken]]] = {
     "ModelProofs": model_proofs,
     "ProofBundle": proof_bundle,
     "DeploymentIndex": deployment_index,
+    "DocumentSignature": each(
+        ("signature", "form", lambda d: re.fullmatch(r"[0-9a-f]{128}", d["signature"]) is not None)
+    ),
+    "KeyGrant": each(
+        *sets("named_sha256"),
+        ("named_sha256", "grant-scope", lambda g: (g["scope"] == "named") == bool(g["named_sha256"])),
+        (
+            "scope",
+            "grant-scope",
+            lambda g: g["document_kind"] != "revocation_index" or g["scope"] == "environment",
+        ),
+    ),
+    "TrustedKey": trusted_key,
+    "TrustPolicy": trust_policy,
+    "RevocationIndex": each(*sets("documents", by=("document_sha256",)), *sets("keys", by=("key_id",))),
+    "MeasuredPrincipal": each(*sets("ways")),
+    "WriterMeasurement": each(
+        *sets("unseen"), *sets("writers", by=("scope", "principal")), *sets("indirect", by=("kind", "name"))
+    ),
+    "DdlFreezeMeasurement": each(
+        *sets("unseen"), *sets("covered", by=("object_id",)), *sets("controllers", by=("scope", "principal"))
+    ),
+    "UtcMeasurement": each(
+        *sets("unseen"),
+        (
+            "server_utc_offset",
+            "form",
+            lambda m: re.fullmatch(r"[+-][0-9]{2}:[0-9]{2}", m["server_utc_offset"]) is not None,
+        ),
+    ),
+    "RuntimeAssurancePolicy": each(
+        *sets("runtime_principals", "installer_principals", "administrator_logins", "allowed_ways")
+    ),
     "DeadlinePolicy": deadlines,
     "PollingPolicy": each(
         (

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-
+from dpone.composition.ed25519 import SigningKey
+from dpone_contracts.canonical import canonical_bytes, sha256_text
 from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.attestor import Attestation
 
@@ -41,37 +37,30 @@ class LabGuard:
 
 @dataclass(frozen=True)
 class LabAttestor:
-    """Signs with an Ed25519 key of the lab's directory and keeps every signature beside it."""
+    """Attests with the lab's signing key and keeps every attestation beside it."""
 
     directory: Path
 
+    @property
+    def key(self) -> SigningKey:
+        """The lab's key, made when it is first asked for; it dies with the lab's directory."""
+        path = self.directory / "signing.pem"
+        if path.exists():
+            return SigningKey(f"file:{path}")
+        self.directory.mkdir(parents=True, exist_ok=True)
+        return SigningKey.generate(path)
+
     def attest(self, subject: bytes) -> Attestation:
         """Sign the subject; the attestation file holds subject digest, signature and public key."""
-        key = self._key()
-        signature = key.sign(subject)
-        attestation = {
-            "authority": AUTHORITY,
-            "public_key": base64.b64encode(
-                key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
-            ).decode(),
-            "signature": base64.b64encode(signature).decode(),
-            "subject_sha256": _sha256(subject),
-        }
-        data = json.dumps(attestation, sort_keys=True, separators=(",", ":")).encode()
-        digest = _sha256(data)
+        signature = self.key.signature(subject)
+        data = canonical_bytes(
+            {
+                "authority": AUTHORITY,
+                "public_key": self.key.public_key,
+                "signature": signature,
+                "subject_sha256": sha256_text(subject),
+            }
+        )
+        digest = sha256_text(data)
         (self.directory / f"{digest.removeprefix('sha256:')}.json").write_bytes(data)
-        return Attestation(AUTHORITY, digest, _sha256(signature))
-
-    def _key(self) -> Ed25519PrivateKey:
-        self.directory.mkdir(parents=True, exist_ok=True)
-        path = self.directory / "signing.key"
-        if path.exists():
-            return Ed25519PrivateKey.from_private_bytes(path.read_bytes())
-        key = Ed25519PrivateKey.generate()
-        path.touch(mode=0o600)
-        path.write_bytes(key.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption()))
-        return key
-
-
-def _sha256(data: bytes) -> str:
-    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+        return Attestation(AUTHORITY, digest, sha256_text(bytes.fromhex(signature)))

@@ -1,17 +1,21 @@
-"""Receipts that the lab issues for itself: an UNVERIFIED route, and assurances that hold in a disposable database only."""
+"""What the lab issues for itself: an UNVERIFIED route, and whom its disposable environment trusts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from dpone_contracts.canonical import canonical_bytes, digest_of
-from dpone_contracts.receipts import RouteLiveCertificationReceipt, RuntimeAssuranceReceipt
+from dpone.application.certify import Attested, issue_route
+from dpone_contracts.canonical import digest_of
+from dpone_contracts.identity import DISPOSABLE_ENVIRONMENT
+from dpone_contracts.measurements import RuntimeAssurancePolicy
+from dpone_contracts.signatures import ALGORITHM, key_id_of
+from dpone_contracts.trust import RevocationIndex, TrustPolicy
+from dpone_lab.authority import AUTHORITY
 
 if TYPE_CHECKING:
-    from dpone_contracts.descriptors import DeploymentDescriptor, ModelProofs, ProofBundle
-    from dpone_contracts.policies import PlatformPolicy
+    from dpone_contracts.descriptors import ProofBundle
     from dpone_contracts.ports.attestor import Attestor
+    from dpone_contracts.receipts import RouteLiveCertificationReceipt
 
 FROM: Final = "2026-01-01T00:00:00Z"
 UNTIL: Final = "2099-12-31T23:59:59Z"
@@ -20,7 +24,7 @@ PRODUCER: Final = "dpone-lab 0.74.0"
 
 def lab_digest(subject: str) -> str:
     """A digest that stands for something that the lab only names."""
-    return digest_of({"authority": "dpone-lab/disposable", "subject": subject})
+    return digest_of({"authority": AUTHORITY, "subject": subject})
 
 
 def unverified_route(
@@ -48,89 +52,60 @@ def unverified_route(
         "tested_at": FROM,
         "status": "UNVERIFIED",
     }
-    word = attestor.attest(canonical_bytes(fields))
-    return RouteLiveCertificationReceipt.build(
-        **fields,
-        issuer_authority=word.authority,
-        issuer_attestation_sha256=word.attestation_sha256,
-        issuer_signature_sha256=word.signature_sha256,
+    return issue_route(attestor, fields)
+
+
+def lab_assurance_policy(worker: str, administrators: tuple[str, ...]) -> RuntimeAssurancePolicy:
+    """Who may write the lab's targets: its worker, and the administrators that the engine came with."""
+    return RuntimeAssurancePolicy.build(
+        environment=DISPOSABLE_ENVIRONMENT,
+        acl_policy_version="lab 1",
+        runtime_principals=[worker],
+        installer_principals=[],
+        administrator_logins=sorted(administrators),
+        allowed_ways=[],
+        external_jobs="MEASURED",
     )
 
 
-@dataclass(frozen=True)
-class Assurances:
-    """Issues the three assurances of one model for one deployment."""
+def lab_attested() -> Attested:
+    """What nobody can measure in a disposable database: named, for as long as the lab lives."""
+    return Attested(
+        external_job_inventory_sha256=lab_digest("no external jobs"),
+        organizational_control_sha256=lab_digest("disposable database"),
+        effective_from=FROM,
+        expires_at=UNTIL,
+        producer_version=PRODUCER,
+    )
 
-    attestor: Attestor
-    deployment: DeploymentDescriptor
-    platform: PlatformPolicy
-    proofs: ProofBundle
-    model: ModelProofs
-    mssql_target_authority_id: str
-    route_certification_receipt_sha256: str
 
-    def writer_exclusivity(self) -> RuntimeAssuranceReceipt:
-        """Nobody else writes a database that the lab made a minute ago."""
-        return self._issue(
-            "writer_exclusivity",
-            "target",
-            engine_acl_proof_sha256=lab_digest("engine acl"),
-            engine_acl_proof_status="PASS",
-            external_job_inventory_sha256=lab_digest("no external jobs"),
-            external_job_inventory_status="PASS",
-            organizational_control_sha256=lab_digest("disposable database"),
-            organizational_control_status="CERTIFIED",
-            platform_allowlist_sha256=lab_digest("allowlist"),
-            platform_allowlist_status="PASS",
-        )
+def lab_trust_policy(public_key: str) -> TrustPolicy:
+    """Trusts the lab's one key for every kind of document, in the disposable environment alone."""
+    kinds = ("ddl_freeze", "revocation_index", "route_certification", "utc_semantics", "writer_exclusivity")
+    grant = {"environment": DISPOSABLE_ENVIRONMENT, "scope": "environment", "named_sha256": []}
+    return TrustPolicy.build(
+        trust_domain=AUTHORITY,
+        environment=DISPOSABLE_ENVIRONMENT,
+        effective_from=FROM,
+        expires_at=UNTIL,
+        max_revocation_index_age_seconds=86_400,
+        min_revocation_index_epoch=1,
+        keys=[
+            {
+                "key_id": key_id_of(public_key),
+                "algorithm": ALGORITHM,
+                "public_key": public_key,
+                "issuer_authority": AUTHORITY,
+                "effective_from": FROM,
+                "expires_at": UNTIL,
+                "grants": [{"document_kind": kind, **grant} for kind in kinds],
+            }
+        ],
+    )
 
-    def ddl_freeze(self, epoch: int) -> RuntimeAssuranceReceipt:
-        """The DDL epoch that the database counts for the target and its read closure."""
-        return self._issue("ddl_freeze", "target", ddl_epoch=epoch)
 
-    def utc_semantics(self, column: str) -> RuntimeAssuranceReceipt:
-        """The real data's hours are UTC; see `dpone_lab.flights`."""
-        return self._issue("utc_semantics", "column", {"column_name": column})
-
-    def _issue(
-        self, kind: str, subject_type: str, subject: dict[str, str] | None = None, **fields: Any
-    ) -> RuntimeAssuranceReceipt:
-        deployment = self.deployment
-        body: dict[str, Any] = {
-            "acl_policy_version": "lab 1",
-            "effective_from": FROM,
-            "evidence_sha256": lab_digest(f"{kind} of {self.model.model_unique_id}"),
-            "expires_at": UNTIL,
-            "producer_version": PRODUCER,
-            "runtime_assurance_policy_sha256": lab_digest("runtime assurance policy"),
-            "status": "CERTIFIED",
-            "subject": {
-                "assurance_kind": kind,
-                "database": deployment.mssql_database,
-                "deployment_id": deployment.deployment_id,
-                "effective_key_template_sha256": self.model.key_template.digest,
-                "environment": deployment.environment,
-                "model_definition_proof_sha256": self.model.definition.digest,
-                "model_unique_id": self.model.model_unique_id,
-                "mssql_control_database": deployment.mssql_control_database,
-                "mssql_control_schema": deployment.mssql_control_schema,
-                "mssql_image_schema": deployment.mssql_image_schema,
-                "mssql_target_authority_id": self.mssql_target_authority_id,
-                "release_id": deployment.release_id,
-                "route_certification_receipt_sha256": self.route_certification_receipt_sha256,
-                "scope_image_namespace_policy_sha256": self.platform.scope_image_namespace_policy_sha256,
-                "sqlserver_lifecycle_policy_sha256": self.proofs.lifecycle_policy.digest,
-                "subject_type": subject_type,
-                "writable_schema_sha256": self.model.writable_schema_sha256,
-                **(subject or {}),
-            },
-            "transformation_version": PRODUCER,
-            **fields,
-        }
-        word = self.attestor.attest(canonical_bytes(body))
-        return RuntimeAssuranceReceipt.build(
-            **body,
-            approver_authority=word.authority,
-            approver_attestation_sha256=word.attestation_sha256,
-            approver_signature_sha256=word.signature_sha256,
-        )
+def lab_revocation_index(issued_at: str) -> RevocationIndex:
+    """Nothing is revoked in a lab that was made a moment ago."""
+    return RevocationIndex.build(
+        trust_domain=AUTHORITY, index_epoch=1, issued_at=issued_at, documents=[], keys=[]
+    )

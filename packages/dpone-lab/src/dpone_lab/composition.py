@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import base64
+import json
 import secrets
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpone.composition.operator import ARTIFACT_KEY, CLICKHOUSE, MSSQL, STORE, EngineComposition, Engines
-from dpone.composition.runtime import RuntimeSettings, build_services
+from dpone.composition.runtime import RuntimeSettings, build_services, odbc_fields
 from dpone_contracts.scalars import instant
 from dpone_lab import lab_policies
 from dpone_lab.authority import LabAttestor, LabGuard
@@ -56,6 +57,21 @@ class LabSettings:
         return Path(self.directory) / "attestations"
 
     @property
+    def administrator(self) -> str:
+        """The login that installs and certifies."""
+        return odbc_fields(self.mssql_dsn)["UID"]
+
+    @property
+    def worker_login(self) -> Path:
+        """The file with name and password of the login that workers run as."""
+        return Path(self.directory) / "worker.login"
+
+    def worker_dsn(self) -> str:
+        """How a worker reaches SQL Server: the same database under its own login."""
+        login, password = json.loads(self.worker_login.read_text())
+        return with_login(self.mssql_dsn, login, password)
+
+    @property
     def pods(self) -> Path:
         """Where the lab's platform keeps its pod records."""
         return Path(self.directory) / "pods"
@@ -81,10 +97,17 @@ class LabSettings:
         self.artifact_key.write_bytes(base64.b64encode(secrets.token_bytes(32)))
 
     def runtime(self) -> RuntimeSettings:
-        """The product's settings under the lab's deadline and seal policies."""
+        """The product's settings for a worker, who is no administrator of the database."""
+        return self._settings(self.worker_dsn())
+
+    def installer(self) -> RuntimeSettings:
+        """The product's settings for who installs and certifies."""
+        return self._settings(self.mssql_dsn)
+
+    def _settings(self, mssql_dsn: str) -> RuntimeSettings:
         deadlines, seal = lab_policies.deadlines(), lab_policies.seal_policy()
         return RuntimeSettings(
-            mssql_dsn=self.mssql_dsn,
+            mssql_dsn=mssql_dsn,
             clickhouse_dsn=self.clickhouse_dsn,
             object_store=self.object_store,
             artifact_prefix=lab_policies.ARTIFACT_PREFIX,
@@ -101,6 +124,16 @@ class LabSettings:
             disk_reserve_bytes=lab_policies.workflow_resources().min_clickhouse_free_bytes,
             policies_from_plan=self.embedded_clickhouse,
         )
+
+
+def with_login(dsn: str, login: str, password: str) -> str:
+    """The same server and database under another login."""
+    fields = odbc_fields(dsn) | {"UID": login, "PWD": password}
+    braced = {"DRIVER", "PWD"}
+    return ";".join(
+        f"{keyword}={{{value.replace('}', '}}')}}}" if keyword in braced else f"{keyword}={value}"
+        for keyword, value in fields.items()
+    )
 
 
 def settings_of(lab: LabProfile) -> LabSettings:
@@ -121,14 +154,16 @@ def settings_of(lab: LabProfile) -> LabSettings:
 
 @dataclass(frozen=True, slots=True)
 class HoldingComposition(EngineComposition):
-    """The lab's composition, whose run may wait for SIGKILL at a boundary."""
+    """The lab's composition: operators are administrators, a run has the worker's login and may wait for SIGKILL."""
 
+    settings: LabSettings = field(kw_only=True)
     hold: Injection | None = None
 
     def run(self, inputs: DeploymentInputs, files: WorkerFiles, progress: Progress) -> Services:
         """The services of a run, held where that was asked for."""
+        engines = Engines({**self.engines.variables, MSSQL: self.settings.worker_dsn()})
         # A zero-argument super() has no class cell in a class that slots rebuilt.
-        services = EngineComposition.run(self, inputs, files, progress)
+        services = EngineComposition.run(replace(self, engines=engines), inputs, files, progress)
         return services if self.hold is None else hold_at(services, self.hold, _say_held)
 
 
@@ -153,6 +188,7 @@ def lab_composition(settings: LabSettings, hold: Injection | None = None) -> Hol
         observer=LabObserver(PodRegistry(settings.pods), attestor),
         attestor=attestor,
         policies_from_plan=settings.embedded_clickhouse,
+        settings=settings,
         hold=hold,
     )
 

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from dpone.application.baseline import adopt_baselines
+from dpone.application.certify import AssuranceIssuer
 from dpone.application.daily import activate_day
 from dpone.application.evidence import collect, write_folder
 from dpone.application.release import WorkflowRelease, workflow_proof_bundle
 from dpone.application.services import require
 from dpone.cli.deployment_folder import read_folder
 from dpone.composition.catalog_snapshot import snapshot_document
+from dpone.composition.clock import SystemClock
 from dpone.composition.operator import Promotion
 from dpone.composition.runtime import build_deployment_ports, odbc_fields
 from dpone_contracts.canonical import canonical_bytes, digest_of
@@ -41,7 +43,7 @@ from dpone_dbt_proof.proof_bundle import bundle_bytes
 from dpone_dbt_proof.read_dependencies import ReadBudget
 from dpone_lab import lab_policies
 from dpone_lab.authority import LabAttestor
-from dpone_lab.certification import Assurances, lab_digest, unverified_route
+from dpone_lab.certification import lab_attested, lab_digest, unverified_route
 from dpone_lab.composition import LabSettings, lab_composition, lab_services, settings_of
 from dpone_lab.fixture import (
     BASELINE_DAYS,
@@ -54,6 +56,7 @@ from dpone_lab.fixture import (
     create_marts,
 )
 from dpone_lab.independent_check import Engines
+from dpone_lab.notary import LabNotary, make_worker
 from dpone_lab.profile import DATABASE, require_disposable
 from dpone_lab.sqlserver.cluster import Cluster
 from dpone_mssql.control_schema import ControlNames, install
@@ -127,7 +130,7 @@ def deploy(lab: LabProfile, day: date, step: Callable[[str], AbstractContextMana
     require_disposable(lab)
     settings = settings_of(lab)
     with step("install the control schema"):
-        require(install(settings.runtime().sql_server, ControlNames()))
+        require(install(settings.installer().sql_server, ControlNames()))
     prepare(lab, day, step)
     with step("adopt baselines"):
         return deployment_of(lab)
@@ -159,6 +162,7 @@ def prepare(lab: LabProfile, day: date, step: Callable[[str], AbstractContextMan
             loader = _loader(lab)
             create_base_tables(lab.mssql_dsn, loader)
             create_marts(lab.mssql_dsn, loader, login, day)
+            make_worker(settings, ControlNames())
         with step("prove the sample project"):
             settings.make_artifact_key()
             platform = lab_policies.platform_policy()
@@ -205,7 +209,7 @@ def _prove(settings: LabSettings, platform: PlatformPolicy, compiled: CompiledPr
     limits = platform.read_limits
     budget = ClosureBudget(limits.max_depth, limits.max_nodes, limits.max_edges, limits.max_definition_bytes)
     named = catalog_roots(compiled.platform, first)
-    seen = build_deployment_ports(settings.runtime()).catalog.snapshot(named, budget)
+    seen = build_deployment_ports(settings.installer()).catalog.snapshot(named, budget)
     inputs = ProofInputs(
         snapshot=load_snapshot(snapshot_document(seen)),
         budget=ReadBudget(limits.max_depth, limits.max_nodes, limits.max_edges, limits.max_definition_bytes),
@@ -287,12 +291,15 @@ def _release(
         runtime_policy_sha256=deadlines.digest,
         compiler_policy_sha256=lab_digest("compiler policy"),
     )
-    route = unverified_route(attestor, proofs, lab_policies.ENVIRONMENT)
-    documents: list[Document] = [proofs, release, descriptor, platform, deadlines, route]
+    notary = LabNotary.open(settings)
+    route = notary.keep(unverified_route(attestor, proofs, lab_policies.ENVIRONMENT))
+    held = [
+        _held(settings, attestor, platform, proofs, model, descriptor, route, notary, day)
+        for model in proofs.models
+    ]
+    documents: list[Document] = [proofs, release, descriptor, platform, deadlines, *held, *notary.documents]
     documents += [lab_policies.seal_policy(), lab_policies.workflow_resources()]
     documents += [lab_policies.workflow_profile(), lab_policies.model_resources()]
-    for model in proofs.models:
-        documents += _held(settings, attestor, platform, proofs, model, descriptor, route, day)
     write_folder({(each.SCHEMA, each.digest): each.to_bytes() for each in documents}, folder)
     return folder
 
@@ -305,16 +312,18 @@ def _held(
     model: ModelProofs,
     descriptor: DeploymentDescriptor,
     route: RouteLiveCertificationReceipt,
+    notary: LabNotary,
     day: date,
-) -> list[Document]:
-    """Freeze the target's DDL epoch, issue the assurances, and say what the deployment holds for the model."""
-    ports = build_deployment_ports(settings.runtime())
+) -> ModelDeployment:
+    """Freeze the target's DDL epoch, measure and issue the assurances, and say what the deployment holds for the model."""
+    ports = build_deployment_ports(settings.installer())
     table = model.model_unique_id.split(".")[-1]
     target = SqlRelation(descriptor.mssql_database, MART_SCHEMA, table)
-    closure = tuple(int(object_id) for object_id in model.read_dependencies.base_relation_object_ids)
-    epoch = require(ports.ddl_freeze.cover(target, closure))
-    assurances = Assurances(
+    require(ports.ddl_freeze.cover(target, model.read_dependencies.closure_object_ids))
+    issuer = AssuranceIssuer(
         attestor=attestor,
+        policy=notary.policy,
+        attested=lab_attested(),
         deployment=descriptor,
         platform=platform,
         proofs=proofs,
@@ -322,9 +331,11 @@ def _held(
         mssql_target_authority_id=f"mssql://{CONNECTION_ID}/{target.database}/{target.schema}.{target.name}",
         route_certification_receipt_sha256=route.digest,
     )
-    writer, ddl = assurances.writer_exclusivity(), assurances.ddl_freeze(epoch)
-    utc = assurances.utc_semantics(model.event_time_column)
-    held = ModelDeployment.build(
+    now = SystemClock().now()
+    writers = notary.note(ports.measurer.writers(target, now))
+    freeze = notary.note(ports.measurer.ddl_freeze(target, now))
+    column = notary.note(ports.measurer.utc_semantics(target, model.event_time_column, now))
+    return ModelDeployment.build(
         deployment_id=descriptor.deployment_id,
         model_unique_id=model.model_unique_id,
         owner_generation=1,
@@ -339,11 +350,10 @@ def _held(
         artifact_authority=lab_policies.artifact_authority(model.model_unique_id),
         resource_policy_sha256=lab_policies.model_resources().digest,
         route_certification_receipt_sha256=route.digest,
-        writer_exclusivity_assurance_receipt_sha256=writer.digest,
-        ddl_freeze_assurance_receipt_sha256=ddl.digest,
-        utc_semantics_assurance_receipt_sha256=utc.digest,
+        writer_exclusivity_assurance_receipt_sha256=notary.keep(issuer.writer_exclusivity(writers)).digest,
+        ddl_freeze_assurance_receipt_sha256=notary.keep(issuer.ddl_freeze(freeze)).digest,
+        utc_semantics_assurance_receipt_sha256=notary.keep(issuer.utc_semantics(column)).digest,
     )
-    return [held, writer, ddl, utc]
 
 
 def _adopted(settings: LabSettings, login: ClickHouseLogin, folder: Path) -> Deployment:

@@ -285,3 +285,45 @@ def test_object_properties(sql: SqlClient, schema: str) -> None:
         f"SELECT OBJECTPROPERTY({table}, 'IsUserTable'), OBJECTPROPERTY({table}, 'TableHasPrimaryKey'), "
         f"COLUMNPROPERTY({table}, 'a', 'IsIdentity'), COLUMNPROPERTY({table}, 'a', 'AllowsNull'), COL_LENGTH('{schema}.t', 'a')"
     ) == [(1, 1, 1, 0, 4)]
+
+
+def test_a_new_server_chains_no_ownership_across_databases(sql: SqlClient) -> None:
+    query = "SELECT CONVERT(int, value_in_use) FROM sys.configurations WHERE name = N'{}'"
+    assert sql.one(query.format("cross db ownership chaining")) == 0
+    assert sql.rows(query.format("no such option")) == []
+
+
+def test_assemblies_of_users_and_server_triggers_can_be_asked_for(sql: SqlClient) -> None:
+    assert sql.rows("SELECT name FROM sys.assemblies WHERE is_user_defined = 1") == []
+    assert (
+        sql.rows("SELECT name, parent_class, is_disabled FROM sys.server_triggers WHERE is_ms_shipped = 0")
+        == []
+    )
+
+
+def test_jobs_are_read_from_msdb_by_three_part_names(sql: SqlClient) -> None:
+    found = sql.rows(
+        "SELECT j.name, s.step_id, s.subsystem, s.command FROM [msdb].[dbo].[sysjobs] AS j "
+        "INNER JOIN [msdb].[dbo].[sysjobsteps] AS s ON s.job_id = j.job_id WHERE j.name = N'no such job'"
+    )
+    assert found == []
+
+
+def test_a_session_tells_language_and_date_format(sql: SqlClient) -> None:
+    query = "SELECT language, date_format, date_first FROM sys.dm_exec_sessions WHERE session_id = @@SPID"
+    assert sql.rows(query) == [("us_english", "mdy", 7)]
+
+
+def test_modules_tell_whom_they_run_as(sql: SqlClient, schema: str) -> None:
+    sql.run(f"CREATE TABLE {schema}.t (a int)")
+    for clause in ("", "WITH EXECUTE AS CALLER ", "WITH EXECUTE AS OWNER ", "WITH EXECUTE AS 'dbo' "):
+        sql.run(
+            f"CREATE OR ALTER TRIGGER {schema}.g ON {schema}.t {clause}AFTER DELETE AS THROW 51200, N'no', 1"
+        )
+        found = sql.one(
+            "SELECT execute_as_principal_id FROM sys.sql_modules "
+            f"WHERE object_id = (SELECT object_id FROM sys.triggers WHERE parent_id = OBJECT_ID('{schema}.t'))"
+        )
+        assert found == {"": None, "WITH EXECUTE AS CALLER ": None, "WITH EXECUTE AS OWNER ": -2}.get(
+            clause, 1
+        )

@@ -410,3 +410,9 @@ def test_partition_rows_are_counted(sql: SqlClient, table: str) -> None:
     assert sql.one(query) == 2
     sql.run(f"DELETE FROM {table}")
     assert sql.one(query) == 0
+
+
+@shows("agent-jobs")
+def test_there_are_no_jobs_and_everybody_may_ask(login: Callable[[str], SqlClient]) -> None:
+    assert login("bob").rows("SELECT name FROM msdb.dbo.sysjobs") == []
+    assert login("bob").rows("SELECT command FROM msdb.dbo.sysjobsteps") == []

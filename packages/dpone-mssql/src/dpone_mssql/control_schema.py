@@ -36,6 +36,7 @@ CREATE_ONLY = (
     "attempt_fates",
     "build_receipts",
     "images",
+    "revocation_indexes",
 )
 """Tables that the runtime may only insert into; the row `store` is the installer's alone."""
 
@@ -64,6 +65,7 @@ _TABLES = (
     "60_journal",
     "70_build",
     "80_ddl_epoch",
+    "85_revocations",
     "90_pins",
 )
 

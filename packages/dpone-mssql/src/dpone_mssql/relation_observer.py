@@ -38,12 +38,7 @@ class MssqlRelationObserver:
         self, relation_id: str, columns: Sequence[WritableColumn], key: Sequence[str], event_time: str
     ) -> RelationObservation:
         """Observe `database.schema.table`; raises DponeError where it is absent or has other columns."""
-        parts = relation_id.split(".")
-        if len(parts) != 3:
-            raise DponeError(
-                "DPONE_TARGET_NAME_UNSUPPORTED", "the id is not database.schema.name", {"id": relation_id}
-            )
-        relation = SqlRelation(*parts)
+        relation = SqlRelation.from_id(relation_id)
         planned = tuple(Column.of(column) for column in columns)
         by_name = {column.name: column for column in planned}
         return read_consistently(

@@ -1,4 +1,4 @@
-"""In-memory clock, guard, attestor, attempt observer and progress."""
+"""In-memory clock, guard, attestor, attempt observer, revocation log and progress."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dpone_contracts.canonical import sha256_text
+from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason
 from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.attestor import Attestation
 from dpone_contracts.receipts import TrustedAttemptTerminationReceipt
@@ -96,6 +97,25 @@ class EndedAttempts:
             workflow_execution_binding_sha256=attempt.workflow_execution_binding_sha256,
             workflow_execution_id=attempt.workflow_execution_id,
         )
+
+
+@dataclass(slots=True)
+class MemoryRevocationLog:
+    """Remembers revocation indexes as long as it lives."""
+
+    seen: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def remember(self, trust_domain: str, epoch: int, revocation_index_sha256: str) -> EffectResult[int]:
+        """Keep a newer index, take the newest again, refuse every other."""
+        newest, digest = self.seen.get(trust_domain, (0, ""))
+        if epoch < newest:
+            return NotApplied(Reason("DPONE_REVOCATION_INDEX_ROLLED_BACK", "a later index was seen before"))
+        if epoch == newest and digest != revocation_index_sha256:
+            return NotApplied(
+                Reason("DPONE_REVOCATION_INDEX_CONFLICT", "another index of this epoch was seen")
+            )
+        self.seen[trust_domain] = (epoch, revocation_index_sha256)
+        return Applied(epoch)
 
 
 @dataclass(slots=True)

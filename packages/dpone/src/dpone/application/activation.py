@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dpone.application.planned import planned_days
 from dpone.application.services import require
@@ -27,9 +27,21 @@ if TYPE_CHECKING:
     from dpone_contracts.ports.guard import ActivationGuard, StoreIdentity
 
 
+class StageTrust(Protocol):
+    """Whether the certificates of a deployment stage may be acted on."""
+
+    def require(self, stage: DeploymentStage, now: str) -> None:
+        """Return when every one may be; raise `DponeError` with the first reason why one may not."""
+        ...
+
+    def documents(self) -> tuple[Document, ...]:
+        """What it was judged by, kept with the activation."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivationServices:
-    """The ports of an activation."""
+    """The ports of an activation; without `trust` there is no trust policy, and nothing is activated."""
 
     clock: Clock
     guard: ActivationGuard
@@ -37,6 +49,7 @@ class ActivationServices:
     documents: DocumentStore
     frozen: FrozenBytes
     index: ProjectionIndex
+    trust: StageTrust | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,9 @@ def activate(
     """
     store = services.activations.identity()
     services.guard.require_allowed(store)
+    if services.trust is None:
+        raise DponeError("DPONE_TRUST_POLICY_MISSING", "the deployment has no trust policy")
+    services.trust.require(stage, services.clock.now())
     try:
         bundle = compile_plan_bundle(stage)
         projection = compile_projection(bundle, stage.proofs)
@@ -74,7 +90,8 @@ def activate(
     there = services.activations.read_activation(deployment_id, bundle.digest)
     if there is None:
         receipt = _frozen(services, _receipt(services, store, stage, bundle, projection))
-        kept = {(d.SCHEMA, d.digest): d.to_bytes() for d in (*authorities, projection)}
+        beside = services.trust.documents()
+        kept = {(d.SCHEMA, d.digest): d.to_bytes() for d in (*authorities, *beside, projection)}
         record = ActivationRecord(
             release_id=stage.deployment.release_id,
             deployment_id=deployment_id,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from dpone.application.trust import TrustEvidence
 from dpone_contracts.descriptors import DeploymentDescriptor, ModelProofs, ProofBundle, ReleaseDescriptor
 from dpone_contracts.document import Document, DocumentError, admit_document
 from dpone_contracts.errors import DponeError
@@ -58,6 +59,7 @@ class DeploymentInputs:
     resources: WorkflowResourcePolicy
     profile: WorkflowProfile
     models: Mapping[str, ModelInputs]
+    trust: TrustEvidence
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -88,6 +90,7 @@ def read_deployment(files: Mapping[str, bytes]) -> DeploymentInputs:
         models={
             model.model_unique_id: _model(found, model, descriptor.deployment_id) for model in proofs.models
         },
+        trust=TrustEvidence.of(found.by_file.values()),
     )
     _require_links(inputs)
     return inputs

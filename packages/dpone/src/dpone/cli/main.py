@@ -13,7 +13,11 @@ import typer
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 _ALWAYS: Final = {"evidence": "dpone.cli.evidence", "schemas": "dpone.cli.schemas"}
-_WITH_WORKER: Final = {"dbt": "dpone.cli.dbt", "refresh": "dpone.cli.refresh"}
+_WITH_WORKER: Final = {
+    "certify": "dpone.cli.certify",
+    "dbt": "dpone.cli.dbt",
+    "refresh": "dpone.cli.refresh",
+}
 """Groups that need the extra `semantic-refresh`."""
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dpone.application.activation import ActivationServices
 from dpone.application.baseline import BaselineServices
+from dpone.application.trust import Trust
 from dpone.composition.clock import SystemClock
 from dpone.composition.guard import ProductionGuard
 from dpone.composition.runtime import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from dpone.application.deployment import DeploymentInputs
     from dpone.application.services import EvidenceServices, Services
+    from dpone.composition.runtime import DeploymentPorts
     from dpone_contracts.ports.attempt_observer import AttemptObserver
     from dpone_contracts.ports.attestor import Attestation, Attestor
     from dpone_contracts.ports.guard import ActivationGuard
@@ -126,8 +128,9 @@ class EngineComposition:
     policies_from_plan: bool = False
 
     def activation(self, folder: Path, inputs: DeploymentInputs, promotion: Promotion) -> ActivationServices:
-        """Store, frozen receipts of the deployment's folder, and the index."""
-        from dpone_mssql.activation import MssqlActivationStore  # noqa: PLC0415 - lazy by design
+        """Store, frozen receipts of the deployment's folder, the index, and what lies beside the certificates."""
+        from dpone.composition.ed25519 import Ed25519Verifier  # noqa: PLC0415 - lazy by design
+        from dpone_mssql.activation import MssqlActivationStore  # noqa: PLC0415
         from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415
         from dpone_mssql.documents import MssqlDocumentStore  # noqa: PLC0415
 
@@ -135,6 +138,7 @@ class EngineComposition:
         from dpone.composition.deployment_files import FolderFrozenBytes, FolderIndex  # noqa: PLC0415
 
         config, names = self._sql_server(inputs), ControlNames()
+        ports = self._deployment_ports(inputs)
         return ActivationServices(
             clock=SystemClock(),
             guard=self.guard,
@@ -142,6 +146,7 @@ class EngineComposition:
             documents=MssqlDocumentStore(config, names),
             frozen=FolderFrozenBytes(folder / "frozen"),
             index=FolderIndex(promotion),
+            trust=Trust(Ed25519Verifier(), ports.measurer, ports.revocations, inputs.trust),
         )
 
     def baseline(self, folder: Path, inputs: DeploymentInputs) -> BaselineServices:
@@ -154,14 +159,7 @@ class EngineComposition:
         from dpone.composition.deployment_files import FolderFrozenBytes  # noqa: PLC0415
 
         config, names = self._sql_server(inputs), ControlNames()
-        ports = build_deployment_ports(
-            EngineSettings(
-                mssql_dsn=self.engines.require(MSSQL),
-                clickhouse_dsn=self.engines.require(CLICKHOUSE),
-                policies_from_plan=self.policies_from_plan,
-                **_limits(inputs),
-            )
-        )
+        ports = self._deployment_ports(inputs)
         return BaselineServices(
             clock=SystemClock(),
             guard=self.guard,
@@ -206,6 +204,16 @@ class EngineComposition:
             **_limits(inputs),
         )
         return build_services(settings, self.guard, self.observer, self.attestor, progress)
+
+    def _deployment_ports(self, inputs: DeploymentInputs) -> DeploymentPorts:
+        return build_deployment_ports(
+            EngineSettings(
+                mssql_dsn=self.engines.require(MSSQL),
+                clickhouse_dsn=self.engines.require(CLICKHOUSE),
+                policies_from_plan=self.policies_from_plan,
+                **_limits(inputs),
+            )
+        )
 
     def _sql_server(self, inputs: DeploymentInputs) -> SqlServerConfig:
         limits = _limits(inputs)

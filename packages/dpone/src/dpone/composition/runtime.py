@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from dpone_contracts.ports.attempt_observer import AttemptObserver
     from dpone_contracts.ports.attestor import Attestor
     from dpone_contracts.ports.catalog import CatalogReader, DdlFreeze
+    from dpone_contracts.ports.engine_measurer import EngineMeasurer
     from dpone_contracts.ports.guard import ActivationGuard
     from dpone_contracts.ports.progress import Progress
     from dpone_contracts.ports.relation_observer import RelationObserver
+    from dpone_contracts.ports.revocation_log import RevocationLog
     from dpone_dbt_proof.model_build import DbtModelBuild
     from dpone_mssql.connection import SqlServerConfig
 
@@ -104,12 +106,14 @@ def _closing_brace(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentPorts:
-    """The ports of a deployment stage: catalog, DDL freeze, and one observer of whole relations an engine."""
+    """The ports of a deployment stage: catalog, DDL freeze, measuring, and one observer of whole relations an engine."""
 
     catalog: CatalogReader
     ddl_freeze: DdlFreeze
     sql_server: RelationObserver
     clickhouse: RelationObserver
+    measurer: EngineMeasurer
+    revocations: RevocationLog
 
 
 def build_deployment_ports(settings: EngineSettings) -> DeploymentPorts:
@@ -117,7 +121,9 @@ def build_deployment_ports(settings: EngineSettings) -> DeploymentPorts:
     from dpone_clickhouse.relation_observer import ClickHouseRelationObserver  # noqa: PLC0415 - lazy by design
     from dpone_mssql.catalog import MssqlCatalog, MssqlDdlFreeze  # noqa: PLC0415
     from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415
+    from dpone_mssql.measurer import MssqlMeasurer  # noqa: PLC0415
     from dpone_mssql.relation_observer import MssqlRelationObserver  # noqa: PLC0415
+    from dpone_mssql.revocations import MssqlRevocationLog  # noqa: PLC0415
 
     config, names = settings.sql_server, ControlNames()
     return DeploymentPorts(
@@ -127,6 +133,8 @@ def build_deployment_ports(settings: EngineSettings) -> DeploymentPorts:
         clickhouse=ClickHouseRelationObserver(
             _clickhouse(settings), policies_from_plan=settings.policies_from_plan
         ),
+        measurer=MssqlMeasurer(config, names),
+        revocations=MssqlRevocationLog(config, names),
     )
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from dpone_lab.sqlserver.catalog.permissions import Principal
 
-_SYSTEM = ("sys", "INFORMATION_SCHEMA", "tempdb.sys")
+_SYSTEM = ("sys", "INFORMATION_SCHEMA", "tempdb.sys", "msdb.dbo")
 
 _RELATION = """
 SELECT c.oid, n.nspname, c.relname, c.relkind, obj_description(c.oid, 'pg_class')

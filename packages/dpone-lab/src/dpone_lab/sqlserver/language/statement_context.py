@@ -163,8 +163,9 @@ class StatementContext:
         if name.is_temporary:
             return self.catalog.relation(None, name.name)
         if name.database is not None and name.database.lower() != self.catalog.database.lower():
-            if name.database.lower() == "tempdb" and (name.schema or "").lower() == "sys":
-                return self.catalog.relation("tempdb.sys", name.name)
+            elsewhere = f"{name.database}.{name.schema or ''}".lower()
+            if elsewhere in ("tempdb.sys", "msdb.dbo"):
+                return self.catalog.relation(elsewhere, name.name)
             raise SqlServerError(
                 Number.DATABASE_MISSING,
                 f"Database '{name.database}' does not exist. Make sure that the name is entered correctly.",

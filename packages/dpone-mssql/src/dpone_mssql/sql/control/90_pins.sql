@@ -11,6 +11,8 @@ CREATE TABLE {{control}}.[pins] (
     [attempt_binding_sha256] binary(32) NULL,
     [kind] nvarchar(8) COLLATE Latin1_General_100_BIN2 NULL,
     [workflow_execution_binding_sha256] binary(32) NULL,
+    [trust_domain] nvarchar(400) COLLATE Latin1_General_100_BIN2 NULL,
+    [index_epoch] bigint NULL,
     CONSTRAINT [ck_pins_empty] CHECK (1 = 0),
     CONSTRAINT [fk_pins_operation_documents] FOREIGN KEY ([operation_id], [ordinal])
         REFERENCES {{control}}.[operation_documents] ([operation_id], [ordinal]),
@@ -31,6 +33,8 @@ CREATE TABLE {{control}}.[pins] (
     CONSTRAINT [fk_pins_build_receipts] FOREIGN KEY ([operation_id])
         REFERENCES {{control}}.[build_receipts] ([operation_id]),
     CONSTRAINT [fk_pins_images] FOREIGN KEY ([attempt_binding_sha256], [kind])
-        REFERENCES {{control}}.[images] ([attempt_binding_sha256], [kind])
+        REFERENCES {{control}}.[images] ([attempt_binding_sha256], [kind]),
+    CONSTRAINT [fk_pins_revocation_indexes] FOREIGN KEY ([trust_domain], [index_epoch])
+        REFERENCES {{control}}.[revocation_indexes] ([trust_domain], [index_epoch])
 );
 GO

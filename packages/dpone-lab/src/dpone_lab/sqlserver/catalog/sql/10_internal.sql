@@ -4,10 +4,11 @@ create schema _lab;
 create schema sys;
 create schema "INFORMATION_SCHEMA";
 create schema "tempdb.sys";
+create schema "msdb.dbo";
 create schema dbo;
 
 create function _lab.is_user_schema(name text) returns boolean language sql immutable parallel safe return
-    name not in ('_lab', 'sys', 'INFORMATION_SCHEMA', 'information_schema', 'tempdb.sys', 'public')
+    name not in ('_lab', 'sys', 'INFORMATION_SCHEMA', 'information_schema', 'tempdb.sys', 'msdb.dbo', 'public')
     and name not like 'pg\_%';
 
 -- The session tells who it is by settings that only the endpoint writes.

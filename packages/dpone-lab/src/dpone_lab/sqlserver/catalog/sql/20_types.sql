@@ -2,7 +2,10 @@
 create domain sys."tinyint" as int2;
 create domain sys."datetime" as timestamp(3);
 create domain sys."nvarchar(128)" as text;
+create domain sys."nvarchar(3)" as text;
+create domain sys."nvarchar(40)" as text;
 create domain sys."nvarchar(60)" as text;
+create domain sys."nvarchar(512)" as text;
 create domain sys."nvarchar(256)" as text;
 create domain sys."nvarchar(4000)" as text;
 create domain sys."nvarchar(max)" as text;

@@ -313,12 +313,22 @@ from sys.triggers s
 join _lab.triggers t on t.object_id = s.object_id
 cross join lateral unnest(t.events) e(name);
 
+-- As documented: NULL for CALLER, -2 for OWNER, else the id of the principal; SELF is the creator, here dbo.
+create function _lab.runs_as(definition text) returns integer language sql stable begin atomic
+    with clause(who) as (
+        select (regexp_match($1, '\mwith\s+execute\s+as\s+(caller|owner|self|N?''[^'']*'')', 'i'))[1]
+    )
+    select case when who is null or lower(who) = 'caller' then null when lower(who) = 'owner' then -2
+           else coalesce((select u.principal_id from _lab.users u
+                          where lower(u.name) = lower(trim(both '''' from ltrim(who, 'N')))), 1) end
+    from clause;
+end;
 create view sys.sql_modules as
 select m.object_id,
        (case when (select _lab.sees_everything()) or _lab.sees_definition(coalesce(t.parent_id, m.object_id))
              then m.definition end)::sys."nvarchar(max)" as definition,
        true as uses_ansi_nulls, true as uses_quoted_identifier, m.is_schema_bound, true as uses_database_collation,
-       false as is_recompiled, false as null_on_null_input, null::integer as execute_as_principal_id
+       false as is_recompiled, false as null_on_null_input, _lab.runs_as(m.definition) as execute_as_principal_id
 from (
     select object_id, definition, is_schema_bound from _lab.modules
     union all select object_id, definition, false from _lab.triggers
@@ -366,6 +376,32 @@ select 0 as object_id, 0 as security_predicate_id, 0 as target_object_id, null::
        null::sys."nvarchar(60)" as operation_desc where false;
 create view sys.external_tables as select o.*, 0 as data_source_id from sys.objects o where false;
 create view sys.assembly_modules as select 0 as object_id, 0 as assembly_id where false;
+create view sys.assemblies as
+select null::sys."nvarchar(128)" as name, 0 as principal_id, 0 as assembly_id, null::sys."nvarchar(4000)" as clr_name,
+       0::sys."tinyint" as permission_set, null::sys."nvarchar(60)" as permission_set_desc, true as is_visible,
+       null::sys."datetime" as create_date, null::sys."datetime" as modify_date, true as is_user_defined where false;
+create view sys.server_triggers as
+select null::sys."nvarchar(128)" as name, 0 as object_id, 100::sys."tinyint" as parent_class,
+       'SERVER'::sys."nvarchar(60)" as parent_class_desc, 0 as parent_id, 'TR'::sys."char(2)" as type,
+       'SQL_TRIGGER'::sys."nvarchar(60)" as type_desc, null::sys."datetime" as create_date,
+       null::sys."datetime" as modify_date, false as is_ms_shipped, false as is_disabled where false;
+-- The options that something here asks for, with the values of a new server.
+create view sys.configurations as
+select v.id as configuration_id, v.name::sys."nvarchar(128)" as name, v.value, v.minimum, v.maximum,
+       v.value as value_in_use, v.name::sys."nvarchar(4000)" as description, true as is_dynamic, v.is_advanced
+from (values (400, 'cross db ownership chaining', 0, 0, 1, false), (1562, 'clr enabled', 0, 0, 1, false),
+             (16390, 'xp_cmdshell', 0, 0, 1, true)) v(id, name, value, minimum, maximum, is_advanced);
+
+-- SQL Server Agent's tables in msdb: the lab runs no jobs.
+create view "msdb.dbo".sysjobs as
+select null::uuid as job_id, 0 as originating_server_id, null::sys."nvarchar(128)" as name,
+       0::sys."tinyint" as enabled, null::sys."nvarchar(512)" as description, null::sys."varbinary(85)" as owner_sid
+where false;
+create view "msdb.dbo".sysjobsteps as
+select null::uuid as job_id, 0 as step_id, null::sys."nvarchar(128)" as step_name,
+       null::sys."nvarchar(40)" as subsystem, null::sys."nvarchar(max)" as command,
+       null::sys."nvarchar(128)" as database_name, null::sys."nvarchar(128)" as database_user_name, 0 as proxy_id
+where false;
 create view sys.periods as
 select null::sys."nvarchar(128)" as name, 0::sys."tinyint" as period_type, null::sys."nvarchar(60)" as period_type_desc,
        0 as object_id, 0 as start_column_id, 0 as end_column_id where false;

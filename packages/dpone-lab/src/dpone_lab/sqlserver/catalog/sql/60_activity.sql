@@ -26,6 +26,7 @@ select s.session_id::smallint as session_id, s.login_time::sys."datetime" as log
        s.isolation_level as transaction_isolation_level, s.lock_timeout, 0 as deadlock_priority, 0::bigint as row_count,
        0 as prev_error,
        s.login_name::sys."nvarchar(128)" as original_login_name, 5::smallint as database_id,
+       'us_english'::sys."nvarchar(128)" as language, 'mdy'::sys."nvarchar(3)" as date_format, 7::smallint as date_first,
        1::smallint as authenticating_database_id, s.open_transaction_count
 from _lab.sessions s
 where s.session_id = _lab.session_id() or _lab.sees_server_state();
