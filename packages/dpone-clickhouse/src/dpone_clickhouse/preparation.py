@@ -19,6 +19,8 @@ from dpone_contracts.ports.publisher import ShadowBuild, ShadowProof
 from dpone_contracts.row_encoding import ROWS_PER_BLOCK
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpone_clickhouse.connection import Connection, Tag
     from dpone_clickhouse.observation import TableRow
     from dpone_clickhouse.target import TargetTable
@@ -76,7 +78,8 @@ def content(
     rows = rows_inside(connection, relation, "1", tag)
     blocks = _blocks_of_a_page(connection, relation, tag)
     limit = None if rows <= blocks * ROWS_PER_BLOCK else blocks
-    whole, last = hashlib.sha256(), None
+    whole = hashlib.sha256()
+    last: Sequence[str] | None = None
     while True:
         query = page_sql(relation, target.columns, target.key_columns, limit, after=last is not None)
         parameters = {f"last{place}": text for place, text in enumerate(last or ())}
