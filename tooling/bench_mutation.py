@@ -225,11 +225,11 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=1_000_000)
     found = measure(parser.parse_args().rows)
+    print(json.dumps(found, indent=2))
     there = json.loads(RESULTS.read_text())["results"] if RESULTS.exists() else []
     kept = [result for result in there if result["name"] != found["name"]] + [found]
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(json.dumps({"results": kept}, indent=2) + "\n")
-    print(json.dumps(found, indent=2))
 
 
 if __name__ == "__main__":
