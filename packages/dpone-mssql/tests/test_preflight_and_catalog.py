@@ -13,7 +13,7 @@ from dpone_contracts.effects import Applied, NotApplied
 from dpone_contracts.relations import SqlRelation
 from dpone_mssql import preflight as preflight_module
 from dpone_mssql.catalog import MssqlCatalog, MssqlDdlFreeze
-from dpone_mssql.connection import Session, SqlServerConfig, SqlServerError
+from dpone_mssql.connection import Session, SqlServerConfig, SqlServerError, read_committed
 from dpone_mssql.relation_observer import MssqlRelationObserver
 from dpone_mssql.testing.refreshed import Refreshed, applied, refreshed
 
@@ -109,7 +109,7 @@ def test_a_column_whose_text_is_not_utf_8_is_unfit(
 def test_a_statement_that_takes_too_long_is_unverified_and_not_absent(
     found: Refreshed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = preflight_module.read_committed
+    real = read_committed
     hasty = replace(found, config=replace(found.config, statement_timeout_seconds=1))
 
     def slow(config: SqlServerConfig, work: object) -> object:

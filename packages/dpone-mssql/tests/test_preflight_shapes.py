@@ -41,7 +41,11 @@ def target(example: Example) -> PlanTarget:
 
 def features(target: PlanTarget, version: int, **rows: list[tuple[Any, ...]]) -> tuple[list[str], list[str]]:
     """What preflight finds unfit on the table, and which statements it sent."""
-    plain = {"table": [PLAIN_TABLE], "row_security": [(0,)], "ledger": [(0,)]}
+    plain: dict[str, list[tuple[Any, ...]]] = {
+        "table": [PLAIN_TABLE],
+        "row_security": [(0,)],
+        "ledger": [(0,)],
+    }
     session = Recorded({SQL[name]: found for name, found in {**plain, **rows}.items()})
     found = preflight._Found()
     preflight._features(session, SQL, target_relation(target), 7, version, found)  # type: ignore[arg-type]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpone_contracts.effects import Applied, NotApplied
-from dpone_contracts.identity import bind_execution
 from dpone_contracts.ports.refresh_state import WorkerIdentity
 from dpone_contracts.testing.control_suite import AMOUNTS
 from dpone_contracts.testing.memory_ports import activation_of
 from dpone_contracts.testing.plan_example import ExampleModel, example_bundle
 from dpone_contracts.testing.results import applied
+from dpone_contracts.worker_stage import bind_execution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
