@@ -15,8 +15,8 @@ from dpone.composition.runtime import RuntimeSettings, build_services, odbc_fiel
 from dpone_contracts.scalars import instant
 from dpone_lab import lab_policies
 from dpone_lab.authority import LabAttestor, LabGuard
+from dpone_lab.expected import MART_SCHEMA
 from dpone_lab.faults import hold_at
-from dpone_lab.fixture import MART_SCHEMA
 from dpone_lab.platform import LabObserver, PodRegistry
 
 if TYPE_CHECKING:

@@ -45,9 +45,9 @@ from dpone_lab import lab_policies
 from dpone_lab.authority import LabAttestor
 from dpone_lab.certification import lab_attested, lab_digest, unverified_route
 from dpone_lab.composition import LabSettings, lab_composition, lab_services, settings_of
+from dpone_lab.expected import MART_SCHEMA
 from dpone_lab.fixture import (
     BASELINE_DAYS,
-    MART_SCHEMA,
     BulkLoader,
     ClickHouseLogin,
     OdbcInserts,

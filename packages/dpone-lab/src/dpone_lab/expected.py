@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Row: TypeAlias = tuple[Any, ...]
 BaseRows: TypeAlias = Mapping[str, list[dict[str, Any]]]
 
+MART_SCHEMA: Final = "mart"
+"""Schema of the sample models' tables on SQL Server."""
 KM_PER_MILE = Decimal("1.609344")
 
 

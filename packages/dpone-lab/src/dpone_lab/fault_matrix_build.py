@@ -15,14 +15,14 @@ from dpone.application.build import settle_after
 from dpone.application.run import run_workflow
 from dpone_contracts.errors import DponeError, ExitClass
 from dpone_lab.demo import Timeline
-from dpone_lab.expected import MARTS
+from dpone_lab.expected import MART_SCHEMA, MARTS
 from dpone_lab.fault_matrix import sampled
 from dpone_lab.fault_matrix_control import CONTROL, IMAGES
 from dpone_lab.fault_matrix_lab import FaultLab, Until, fault_lab
 from dpone_lab.fault_matrix_wire import Kind, Message, Wire, WireFault
 from dpone_lab.fault_matrix_worlds import Pace, side_by_side
 from dpone_lab.faults import WorkerKilled
-from dpone_lab.fixture import MART_SCHEMA, day_start
+from dpone_lab.fixture import day_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

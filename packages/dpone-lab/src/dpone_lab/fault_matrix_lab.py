@@ -21,11 +21,11 @@ from dpone_contracts.ports.refresh_state import WorkerIdentity
 from dpone_dbt_proof.model_build import DbtModelBuild
 from dpone_lab.composition import lab_services
 from dpone_lab.deployment import Deployment, deploy
-from dpone_lab.expected import MARTS
+from dpone_lab.expected import MART_SCHEMA, MARTS
 from dpone_lab.fault_matrix_check import Standing
 from dpone_lab.fault_matrix_control import Control, read_operations
 from dpone_lab.faults import WorkerKilled
-from dpone_lab.fixture import MART_SCHEMA, day_start
+from dpone_lab.fixture import day_start
 from dpone_lab.flights import RAW_SCHEMA
 from dpone_lab.independent_check import Multiset, read_base, successor_rows, take_snapshot
 from dpone_lab.platform import KILLED, PodRecord, PodRegistry

@@ -20,13 +20,12 @@ import psycopg
 import pyodbc
 from pyarrow import csv
 
-from dpone_lab.expected import MARTS, BaseRows, Mart, Row
+from dpone_lab.expected import MART_SCHEMA, MARTS, BaseRows, Mart, Row
 from dpone_lab.flights import RAW_SCHEMA, BaseTable, base_tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MART_SCHEMA: Final = "mart"
 BASELINE_DAYS: Final = 14
 MISSING_KEY_FLIGHT: Final = 99_999
 MISSING_KEY_AIRPORT: Final = 30_000

@@ -13,7 +13,7 @@ from dpone.composition.ed25519 import Ed25519Signer
 from dpone_contracts.document import Document
 from dpone_lab.authority import AUTHORITY, LabAttestor
 from dpone_lab.certification import lab_assurance_policy, lab_revocation_index, lab_trust_policy
-from dpone_lab.fixture import MART_SCHEMA
+from dpone_lab.expected import MART_SCHEMA
 from dpone_lab.flights import RAW_SCHEMA
 from dpone_mssql.connection import Session
 from dpone_mssql.literals import quote_name, text
