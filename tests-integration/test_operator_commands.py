@@ -235,11 +235,11 @@ def test_status_of_a_planned_day_holds_nothing_and_is_run_next(crash: Crash) -> 
     assert crash.activation["plan_bundle_sha256"] in plan["next_command"]
 
 
-def test_status_of_a_live_worker_says_to_wait_even_though_the_successor_is_proven(crash: Crash) -> None:
+def test_status_of_a_live_worker_says_to_wait_while_its_exchange_is_unresolved(crash: Crash) -> None:
     (plan,) = crash.alive.plain["plans"]
     waiting = operations(crash.alive)["flight_departure_event"]
     assert (crash.alive.exit_code, waiting["permitted"]) == (0, "WAIT_FOR_ATTEMPT_END")
-    assert waiting["outcomes"]["exchange"] == "SUCCESSOR"
+    assert waiting["outcomes"]["exchange"] == "EXCHANGE_UNKNOWN"
     assert plan["next_command"] == "dpone refresh status"
     held = {guard["resource_id"]: guard for guard in plan["guards"]}
     assert {guard["status"] for guard in held.values()} == {"ACTIVE"}
@@ -249,8 +249,8 @@ def test_status_of_a_live_worker_says_to_wait_even_though_the_successor_is_prove
 def test_status_after_the_kill_names_the_next_try_and_the_open_stages(crash: Crash) -> None:
     (plan,) = crash.killed.plain["plans"]
     found = operations(crash.killed)
-    assert crash.killed.exit_code == 0
-    assert found["flight_departure_event"]["permitted"] == "CONFIRM_TARGET"
+    assert crash.killed.exit_code == 3
+    assert found["flight_departure_event"]["permitted"] == "RECONCILE_EXCHANGE"
     assert found["airport_hour_event"]["state"] == "COMPLETE"
     assert plan["next_command"].endswith(f"--dag-run-id {RUN} --try-number 2")
     still_open = {(stage["kind"], stage["model"]) for stage in plan["stages"] if not stage["done"]}

@@ -108,12 +108,14 @@ def test_a_live_attempt_is_waited_for_whatever_its_evidence_says() -> None:
         assert held[admitted.guard_resource_id] == admitted.attempt.fencing_epoch
 
 
-def test_after_a_kill_behind_the_exchange_the_next_try_confirms_the_successor() -> None:
+def test_after_a_kill_behind_the_exchange_a_doubled_one_could_still_swap_back_and_the_next_try_settles_it() -> (
+    None
+):
     day = killed(DyingPublisher())
     day.ports.observer.pods.add(FIRST.pod_uid)
     card = card_of(day)
-    assert Action.CONFIRM_TARGET in actions(card)
-    assert card.exit_class is ExitClass.DONE
+    assert Action.RECONCILE_EXCHANGE in actions(card)
+    assert card.exit_class is ExitClass.UNKNOWN
     assert card.next.command.endswith(f"--dag-run-id {FIRST.dag_run_id} --try-number 2")
     day.run(SECOND)
     after = card_of(day)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("deployed")]
 
-OTHER_DAY = date(2013, 6, 13)
+OTHER_DAY = date(2013, 6, 20)
+"""A day that no other test plans: a plan that stands is shown again, and nothing is judged for it."""
 
 
 @contextmanager

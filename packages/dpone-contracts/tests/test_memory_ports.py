@@ -14,6 +14,7 @@ import dpone_contracts.ports
 from dpone_contracts.effects import EffectKind, effect, effect_of
 from dpone_contracts.ports.image_reader import ImageBatch
 from dpone_contracts.ports.model_build import BuildRequest
+from dpone_contracts.ports.signatures import Verification
 from dpone_contracts.testing.artifact_store_suite import PREFIX, ArtifactStoreSuite
 from dpone_contracts.testing.chunk_encoder_suite import TARGET, ChunkEncoderSuite, Wire
 from dpone_contracts.testing.control_suite import (
@@ -29,9 +30,11 @@ from dpone_contracts.testing.memory_catalog import (
     MemoryDdlFreeze,
     MemoryRelationObserver,
 )
+from dpone_contracts.testing.memory_edges import MemoryRevocationLog
 from dpone_contracts.testing.memory_files import MemoryFrozenBytes, MemoryIndex
 from dpone_contracts.testing.memory_ports import MemoryPorts, memory_ports, seed
 from dpone_contracts.testing.memory_rows import TargetRows
+from dpone_contracts.testing.memory_trust import DigestSigner, DigestVerifier, MemoryMeasurer
 from dpone_contracts.testing.plan_example import Example, ExampleModel, example_bundle
 from dpone_contracts.testing.publisher_suite import MODEL, NEW, OLD, Generation, PublisherSuite
 from dpone_contracts.testing.results import applied
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from dpone_contracts.ports.clock import Clock
     from dpone_contracts.ports.deployment_files import FrozenBytes, ProjectionIndex
     from dpone_contracts.ports.documents import DocumentStore
+    from dpone_contracts.ports.engine_measurer import EngineMeasurer
     from dpone_contracts.ports.guard import ActivationGuard
     from dpone_contracts.ports.image_reader import ImageReader
     from dpone_contracts.ports.model_build import ModelBuild
@@ -55,7 +59,9 @@ if TYPE_CHECKING:
     from dpone_contracts.ports.publisher import PreparedPublisher
     from dpone_contracts.ports.refresh_state import RefreshState
     from dpone_contracts.ports.relation_observer import RelationObserver
+    from dpone_contracts.ports.revocation_log import RevocationLog
     from dpone_contracts.ports.scope_mutation import ScopeMutation
+    from dpone_contracts.ports.signatures import SignatureVerifier, Signer
     from dpone_contracts.testing.memory_clickhouse import MemoryPublisher
     from dpone_contracts.testing.memory_control import MemoryActivationStore, MemoryDocumentStore
     from dpone_contracts.testing.memory_state import MemoryRefreshState
@@ -114,6 +120,7 @@ class Implemented:
     clock: Clock
     ddl_freeze: DdlFreeze
     document_store: DocumentStore
+    engine_measurer: EngineMeasurer
     frozen_bytes: FrozenBytes
     image_reader: ImageReader
     model_build: ModelBuild
@@ -122,7 +129,10 @@ class Implemented:
     projection_index: ProjectionIndex
     refresh_state: RefreshState
     relation_observer: RelationObserver
+    revocation_log: RevocationLog
     scope_mutation: ScopeMutation
+    signature_verifier: SignatureVerifier
+    signer: Signer
 
 
 def test_every_port_has_an_implementation_in_memory() -> None:
@@ -138,6 +148,7 @@ def test_every_port_has_an_implementation_in_memory() -> None:
         clock=ports.clock,
         ddl_freeze=MemoryDdlFreeze(),
         document_store=ports.documents,
+        engine_measurer=MemoryMeasurer(),
         frozen_bytes=MemoryFrozenBytes(),
         image_reader=ports.images,
         model_build=ports.build,
@@ -146,10 +157,20 @@ def test_every_port_has_an_implementation_in_memory() -> None:
         projection_index=MemoryIndex(),
         refresh_state=ports.state,
         relation_observer=MemoryRelationObserver(),
+        revocation_log=MemoryRevocationLog(),
         scope_mutation=ports.mutation,
+        signature_verifier=DigestVerifier(),
+        signer=DigestSigner(),
     )
     names = {field.name.replace("_", "") for field in fields(implemented)}
     assert names == {port.__name__.lower() for port in port_protocols()}
+
+
+def test_what_the_signer_in_memory_signed_the_verifier_in_memory_finds_genuine() -> None:
+    signer, data = DigestSigner(), example_bundle(MODELS, database="memory").bundle.to_bytes()
+    word = signer.sign(data).signature
+    assert DigestVerifier().verify(signer.public_key, word, data) is Verification.GENUINE
+    assert DigestVerifier().verify(signer.public_key, word, data + b" ") is Verification.FORGED
 
 
 class TestMemoryArtifactStore(ArtifactStoreSuite):

@@ -10,7 +10,7 @@ import pytest
 
 from dpone_contracts.ports.model_build import BuildRequest, RenderedBatch
 from dpone_dbt_proof import model_build
-from dpone_dbt_proof.dbt_process import DbtExit, NodeResult, read_results
+from dpone_dbt_proof.dbt_process import DbtExit, NodeResult, read_results, start_interpreter
 from dpone_dbt_proof.model_build import BuildSelectionError, DbtModelBuild, build_arguments, build_exit
 from dpone_dbt_proof.platform_project import AuthorProject, offline_connection
 from dpone_dbt_proof.selection import select
@@ -125,7 +125,8 @@ def test_a_build_that_was_expected_twice_has_one_process_and_uses_it_once(
     started: list[object] = []
 
     class Started:
-        def __init__(self) -> None:
+        def __init__(self, start: object) -> None:
+            assert start is start_interpreter
             started.append(self)
 
     monkeypatch.setattr(model_build, "DbtProcess", Started)

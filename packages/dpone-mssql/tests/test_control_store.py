@@ -21,6 +21,7 @@ pytestmark = pytest.mark.engine
 _ATTEMPT = "a.[binding_schema], a.[attempt_binding_sha256] FROM [dpone_control].[attempts] AS a WHERE a.[ordinal] = 1;"
 _RUN = "e.[workflow_execution_binding_sha256]"
 NO_ROW_YET = {
+    "revocation_indexes": f"VALUES (N'made up', 1, 0x{'5e' * 32});",
     "continuations": f"SELECT a.[operation_id], a.[attempt_binding_sha256], a.[attempt_binding_sha256], {_ATTEMPT}",
     "cleanup_acknowledgements": f"SELECT a.[operation_id], {_ATTEMPT}",
     "replacement_successors": f"SELECT {_RUN}, {_RUN}, {_RUN} FROM [dpone_control].[executions] AS e;",

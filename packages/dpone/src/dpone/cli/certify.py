@@ -189,15 +189,14 @@ def _exit_class(findings: Iterable[Reason]) -> int:
 
 
 def _measurer(variable: str, login_timeout: int, deadlines: DeadlinePolicy) -> EngineMeasurer:
-    from dpone_mssql.connection import SqlServerConfig  # noqa: PLC0415 - the driver is loaded where it is needed
-    from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415
-    from dpone_mssql.measurer import MssqlMeasurer  # noqa: PLC0415
+    from dpone.composition.operator import engine_measurer  # noqa: PLC0415 - the driver is loaded where it is needed
+    from dpone_mssql.connection import SqlServerConfig  # noqa: PLC0415
 
     dsn = os.environ.get(variable, "")
     if not dsn:
         raise typer.BadParameter(f"{variable} is not set", param_hint="--connection")
     limits = (login_timeout, deadlines.lock_timeout_milliseconds, deadlines.statement_seconds)
-    return MssqlMeasurer(SqlServerConfig(dsn, *limits), ControlNames())
+    return engine_measurer(SqlServerConfig(dsn, *limits))
 
 
 def _read(path: Path, output: Format) -> Document:

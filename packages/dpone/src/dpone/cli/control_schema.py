@@ -73,11 +73,11 @@ def control_schema_command(compose: Compose) -> Callable[..., None]:
 
 def _installed(config: SqlServerConfig, names: ControlNames) -> dict[str, Any]:
     """What was found, and the store as it stands now."""
-    from dpone_mssql.activation import MssqlActivationStore  # noqa: PLC0415 - the driver
+    from dpone.composition.operator import activation_store  # noqa: PLC0415 - the driver
     from dpone_mssql.control_schema import install  # noqa: PLC0415
 
     try:
-        there = MssqlActivationStore(config, names).identity()
+        there = activation_store(config).identity()
     except DponeError as error:
         if error.code != "DPONE_CONTROL_SCHEMA_ABSENT":
             raise

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from dpone.application.deployment import DeploymentInputs
     from dpone.application.services import EvidenceServices, Services
     from dpone.composition.runtime import DeploymentPorts
+    from dpone_contracts.ports.activation_store import ActivationStore
     from dpone_contracts.ports.attempt_observer import AttemptObserver
     from dpone_contracts.ports.attestor import Attestation, Attestor
+    from dpone_contracts.ports.engine_measurer import EngineMeasurer
     from dpone_contracts.ports.guard import ActivationGuard
     from dpone_contracts.ports.progress import Progress
     from dpone_mssql.connection import SqlServerConfig
@@ -239,6 +241,22 @@ class NobodySigns:
         raise DponeError(
             "DPONE_SEMANTIC_REFRESH_PRODUCTION_ACTIVATION_UNAVAILABLE", "this release has no seal authority"
         )
+
+
+def activation_store(config: SqlServerConfig) -> ActivationStore:
+    """The control store alone, for what needs no deployment."""
+    from dpone_mssql.activation import MssqlActivationStore  # noqa: PLC0415 - lazy by design
+    from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415
+
+    return MssqlActivationStore(config, ControlNames())
+
+
+def engine_measurer(config: SqlServerConfig) -> EngineMeasurer:
+    """The measurer alone, for what needs no deployment."""
+    from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415 - lazy by design
+    from dpone_mssql.measurer import MssqlMeasurer  # noqa: PLC0415
+
+    return MssqlMeasurer(config, ControlNames())
 
 
 def product() -> Composition:
