@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from dpone_contracts.measurements import DdlFreezeMeasurement, UtcMeasurement, WriterMeasurement
     from dpone_contracts.relations import SqlRelation
 
-K, T = TypeVar("K"), TypeVar("T")
+K = TypeVar("K")
+T = TypeVar("T")
 
 
 def _signed(public_key: str, data: bytes) -> str:
