@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import zipfile
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -100,11 +101,13 @@ def _read_csv(source: Any) -> pa.Table:
     return table.set_column(table.column_names.index("time_hour"), "time_hour", utc)
 
 
+@cache
 def _read_flights() -> pa.Table:
     with zipfile.ZipFile(_data_file("flights.csv.zip")) as archive:
         return _read_csv(io.BytesIO(archive.read("flights.csv")))
 
 
+@cache
 def _read_weather() -> pa.Table:
     return _read_csv(_data_file("weather.csv"))
 
