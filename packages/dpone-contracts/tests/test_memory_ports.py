@@ -14,7 +14,6 @@ import dpone_contracts.ports
 from dpone_contracts.effects import EffectKind, effect, effect_of
 from dpone_contracts.ports.image_reader import ImageBatch
 from dpone_contracts.ports.model_build import BuildRequest
-from dpone_contracts.ports.signatures import Verification
 from dpone_contracts.testing.artifact_store_suite import PREFIX, ArtifactStoreSuite
 from dpone_contracts.testing.chunk_encoder_suite import TARGET, ChunkEncoderSuite, Wire
 from dpone_contracts.testing.control_suite import (
@@ -24,13 +23,26 @@ from dpone_contracts.testing.control_suite import (
     activated,
     admitted,
 )
+from dpone_contracts.testing.edge_suite import (
+    AttemptObserverSuite,
+    AttestorSuite,
+    ClockSuite,
+    GuardSuite,
+    SignatureSuite,
+)
 from dpone_contracts.testing.memory_artifacts import MemoryArtifactStore, MemoryChunkEncoder
 from dpone_contracts.testing.memory_catalog import (
     MemoryCatalogReader,
     MemoryDdlFreeze,
     MemoryRelationObserver,
 )
-from dpone_contracts.testing.memory_edges import MemoryRevocationLog
+from dpone_contracts.testing.memory_edges import (
+    DigestAttestor,
+    DisposableStoresOnly,
+    EndedAttempts,
+    MemoryRevocationLog,
+    SteppingClock,
+)
 from dpone_contracts.testing.memory_files import MemoryFrozenBytes, MemoryIndex
 from dpone_contracts.testing.memory_ports import MemoryPorts, memory_ports, seed
 from dpone_contracts.testing.memory_rows import TargetRows
@@ -41,7 +53,7 @@ from dpone_contracts.testing.results import applied
 from dpone_contracts.testing.scope_mutation_suite import Built, ImageReaderSuite, ScopeMutationSuite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dpone_contracts.ports.activation_store import ActivationStore
     from dpone_contracts.ports.artifact_store import ArtifactStore, ChunkEncoder
@@ -166,11 +178,46 @@ def test_every_port_has_an_implementation_in_memory() -> None:
     assert names == {port.__name__.lower() for port in port_protocols()}
 
 
-def test_what_the_signer_in_memory_signed_the_verifier_in_memory_finds_genuine() -> None:
-    signer, data = DigestSigner(), example_bundle(MODELS, database="memory").bundle.to_bytes()
-    word = signer.sign(data).signature
-    assert DigestVerifier().verify(signer.public_key, word, data) is Verification.GENUINE
-    assert DigestVerifier().verify(signer.public_key, word, data + b" ") is Verification.FORGED
+class TestMemoryClock(ClockSuite):
+    @pytest.fixture
+    def clock(self) -> SteppingClock:
+        return SteppingClock()
+
+
+class TestMemoryGuard(GuardSuite):
+    @pytest.fixture
+    def guard(self) -> DisposableStoresOnly:
+        return DisposableStoresOnly()
+
+
+class TestMemoryAttestor(AttestorSuite):
+    @pytest.fixture
+    def attestor(self) -> DigestAttestor:
+        return DigestAttestor()
+
+
+class TestMemorySignatures(SignatureSuite):
+    @pytest.fixture
+    def signer(self) -> DigestSigner:
+        return DigestSigner()
+
+    @pytest.fixture
+    def verifier(self) -> DigestVerifier:
+        return DigestVerifier()
+
+    @pytest.fixture
+    def public_key(self, signer: DigestSigner) -> str:
+        return signer.public_key
+
+
+class TestMemoryObserver(AttemptObserverSuite):
+    @pytest.fixture
+    def observer(self) -> EndedAttempts:
+        return EndedAttempts(SteppingClock())
+
+    @pytest.fixture
+    def end(self, observer: EndedAttempts) -> Callable[[str], None]:
+        return observer.pods.add
 
 
 class TestMemoryArtifactStore(ArtifactStoreSuite):
