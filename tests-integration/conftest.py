@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -16,10 +17,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
+from dpone_clickhouse.connection import Endpoint
 from dpone_contracts.errors import DponeError
 from dpone_lab.cli import app as lab_app
+from dpone_lab.clickhouse import process
 from dpone_lab.deployment import Deployment, deployment_of
+from dpone_lab.odbc import find_driver
 from dpone_lab.profile import LabProfile, running_lab
+from dpone_mssql.connection import SqlServerConfig
+from dpone_mssql.control_schema import ControlNames, install
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,3 +146,33 @@ def deployed() -> Iterator[DeployedLab]:
             folder = prepared.stdout.strip()
             adopted = refresh(profile, "adopt-baseline", "--deployment", folder, "--format=json")
             yield DeployedLab(profile, deployment_of(profile), DAY, installed, adopted)
+
+
+@pytest.fixture(scope="module")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    running = process.start(tmp_path_factory.mktemp("clickhouse"), face="chdb", library=None)
+    yield Endpoint.from_dsn(running.dsn, connect_timeout=10, statement_timeout=60)
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def sql_server() -> Iterator[SqlServerConfig]:
+    folder = Path(tempfile.mkdtemp(prefix="dpone-suites-"))
+    password = secrets.token_hex(12)
+    (folder / "password").write_text(password)
+    command = [sys.executable, "-m", "dpone_lab.sqlserver", "--data", str(folder / "data")]
+    command += ["--password-file", str(folder / "password"), "--log", str(folder / "log")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        port = json.loads(server.stdout.readline())["port"]
+        config = SqlServerConfig(
+            f"DRIVER={{{find_driver(None)}}};SERVER=127.0.0.1,{port};PORT={port};DATABASE=lab;"
+            f"UID=sa;PWD={password};Encrypt=no;TDS_Version=7.4",
+            15,
+            5_000,
+            60,
+        )
+        install(config, ControlNames())
+        yield config
+        server.terminate()
+    shutil.rmtree(folder)

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import secrets
-import shutil
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -31,11 +24,9 @@ from dpone_contracts.testing.plan_example import Example, ExampleModel, example_
 from dpone_contracts.testing.publisher_suite import MODEL, OLD, Generation, PublisherSuite
 from dpone_contracts.testing.results import applied
 from dpone_contracts.testing.scope_mutation_suite import Built, ImageReaderSuite, ScopeMutationSuite
-from dpone_lab.clickhouse import process
-from dpone_lab.odbc import find_driver
 from dpone_mssql.activation import MssqlActivationStore
 from dpone_mssql.connection import SqlServerConfig, SqlServerError
-from dpone_mssql.control_schema import ControlNames, install
+from dpone_mssql.control_schema import ControlNames
 from dpone_mssql.documents import MssqlDocumentStore
 from dpone_mssql.image_reader import MssqlImageReader
 from dpone_mssql.state import MssqlRefreshState
@@ -68,13 +59,6 @@ def chunk(target: PlanTarget, rows: list[Row]) -> bytes:
     return encoded.data
 
 
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    running = process.start(tmp_path_factory.mktemp("clickhouse"), face="chdb", library=None)
-    yield Endpoint.from_dsn(running.dsn, connect_timeout=10, statement_timeout=60)
-    running.stop()
-
-
 class TestClickHousePublisher(PublisherSuite):
     @pytest.fixture
     def publisher(self, endpoint: Endpoint) -> Iterator[ClickHousePublisher]:
@@ -101,29 +85,6 @@ class TestClickHousePublisher(PublisherSuite):
         client.insert(table, OLD, column_names=["id", "at", "note"])
         operation = admitted(ports.state, example).operations[0]
         return Generation(plan, target, operation, lambda rows: chunk(target, rows))
-
-
-@pytest.fixture(scope="module")
-def sql_server() -> Iterator[SqlServerConfig]:
-    folder = Path(tempfile.mkdtemp(prefix="dpone-suites-"))
-    password = secrets.token_hex(12)
-    (folder / "password").write_text(password)
-    command = [sys.executable, "-m", "dpone_lab.sqlserver", "--data", str(folder / "data")]
-    command += ["--password-file", str(folder / "password"), "--log", str(folder / "log")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        port = json.loads(server.stdout.readline())["port"]
-        config = SqlServerConfig(
-            f"DRIVER={{{find_driver(None)}}};SERVER=127.0.0.1,{port};PORT={port};DATABASE=lab;"
-            f"UID=sa;PWD={password};Encrypt=no;TDS_Version=7.4",
-            15,
-            5_000,
-            60,
-        )
-        install(config, ControlNames())
-        yield config
-        server.terminate()
-    shutil.rmtree(folder)
 
 
 @pytest.fixture

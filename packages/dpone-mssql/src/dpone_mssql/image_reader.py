@@ -47,7 +47,7 @@ class MssqlImageReader:
         try:
             reader = self._open(image_query(image, columns, key), columns, rows_per_batch)
             for data in rebatched(reader, rows_per_batch):
-                yield ImageBatch(first_row=first, row_count=data.num_rows, data=data)
+                yield ImageBatch(first_row=first, row_count=data.num_rows, data=_exact(data, columns))
                 first += data.num_rows
         except arrow_odbc.Error:
             # From None: the driver's text may hold values.
@@ -86,7 +86,7 @@ class MssqlImageReader:
             max_text_size=2 * MAX_VALUE_BYTES,  # UTF-16 grows to at most one and a half in UTF-8
             max_binary_size=MAX_VALUE_BYTES,
             max_bytes_per_batch=BUFFER_BYTES,
-            schema=pa.schema([pa.field(c.name, arrow_type(c), c.nullable) for c in columns]),
+            schema=pa.schema([pa.field(c.name, _carried_type(c), c.nullable) for c in columns]),
         )
         if reader is None:
             raise DponeError("DPONE_MSSQL_READ_FAILED", "the image's query gave no result set", {})
@@ -119,7 +119,28 @@ def _value(column: Column) -> str:
     value = f"r.{column.quoted}"
     if column.field.kind is FieldKind.UUID:
         value = f"LOWER(CONVERT(char(36), {value}))"
+    if _is_all_fraction(column):
+        value = f"CONVERT(varchar(41), {value})"
     return f"{value} AS {column.quoted}"
+
+
+def _is_all_fraction(column: Column) -> bool:
+    """Whether a decimal has no digit before its point: some drivers write a zero there, for which no buffer has room."""
+    kind = column.field
+    return kind.kind is FieldKind.DECIMAL and kind.precision == kind.scale
+
+
+def _carried_type(column: Column) -> pa.DataType:
+    return pa.string() if _is_all_fraction(column) else arrow_type(column)
+
+
+def _exact(data: pa.RecordBatch, columns: Sequence[Column]) -> pa.RecordBatch:
+    """The batch with every column in its exact type."""
+    for place, column in enumerate(columns):
+        if _is_all_fraction(column):
+            exact = pa.field(column.name, arrow_type(column), column.nullable)
+            data = data.set_column(place, exact, data.column(place).cast(exact.type))
+    return data
 
 
 def arrow_type(column: Column) -> pa.DataType:
