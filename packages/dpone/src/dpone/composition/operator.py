@@ -132,20 +132,19 @@ class EngineComposition:
     def activation(self, folder: Path, inputs: DeploymentInputs, promotion: Promotion) -> ActivationServices:
         """Store, frozen receipts of the deployment's folder, the index, and what lies beside the certificates."""
         from dpone.composition.ed25519 import Ed25519Verifier  # noqa: PLC0415 - lazy by design
-        from dpone_mssql.activation import MssqlActivationStore  # noqa: PLC0415
         from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415
         from dpone_mssql.documents import MssqlDocumentStore  # noqa: PLC0415
 
         require_pack()
         from dpone.composition.deployment_files import FolderFrozenBytes, FolderIndex  # noqa: PLC0415
 
-        config, names = self._sql_server(inputs), ControlNames()
+        config = self._sql_server(inputs)
         ports = self._deployment_ports(inputs)
         return ActivationServices(
             clock=SystemClock(),
             guard=self.guard,
-            activations=MssqlActivationStore(config, names),
-            documents=MssqlDocumentStore(config, names),
+            activations=activation_store(config),
+            documents=MssqlDocumentStore(config, ControlNames()),
             frozen=FolderFrozenBytes(folder / "frozen"),
             index=FolderIndex(promotion),
             trust=Trust(Ed25519Verifier(), ports.measurer, ports.revocations, inputs.trust),
@@ -153,20 +152,19 @@ class EngineComposition:
 
     def baseline(self, folder: Path, inputs: DeploymentInputs) -> BaselineServices:
         """Store, frozen receipts of the deployment's folder, and one observer an engine."""
-        from dpone_mssql.activation import MssqlActivationStore  # noqa: PLC0415 - lazy by design
-        from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415
+        from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415 - lazy by design
         from dpone_mssql.documents import MssqlDocumentStore  # noqa: PLC0415
 
         require_pack()
         from dpone.composition.deployment_files import FolderFrozenBytes  # noqa: PLC0415
 
-        config, names = self._sql_server(inputs), ControlNames()
+        config = self._sql_server(inputs)
         ports = self._deployment_ports(inputs)
         return BaselineServices(
             clock=SystemClock(),
             guard=self.guard,
-            activations=MssqlActivationStore(config, names),
-            documents=MssqlDocumentStore(config, names),
+            activations=activation_store(config),
+            documents=MssqlDocumentStore(config, ControlNames()),
             frozen=FolderFrozenBytes(folder / "frozen"),
             sql_server=ports.sql_server,
             clickhouse=ports.clickhouse,
