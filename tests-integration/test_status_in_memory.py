@@ -148,7 +148,7 @@ def test_a_second_crash_of_a_continued_operation_is_the_operators() -> None:
     assert card_of(day) == card
     open_ones = [each for each in card.operations if each.decision.action is not Action.NOTHING]
     assert {each.reading.operation.admitted.attempt.try_number for each in open_ones} == {2}
-    assert card.next.command == "dpone refresh recover plan"
+    assert card.next.command == "stop and call the platform's owner"
 
 
 def test_a_mutation_that_did_not_commit_is_no_case_for_the_next_try() -> None:
@@ -159,7 +159,7 @@ def test_a_mutation_that_did_not_commit_is_no_case_for_the_next_try() -> None:
     day.ports.observer.pods.add(FIRST.pod_uid)
     card = card_of(day)
     assert Action.FAIL_PRE_COMMIT in actions(card)
-    assert card.next.command == "dpone refresh recover plan"
+    assert card.next.command == "stop and call the platform's owner"
 
 
 def test_a_uuid_map_that_is_neither_is_corruption() -> None:

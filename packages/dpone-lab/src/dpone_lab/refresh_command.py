@@ -18,7 +18,6 @@ from dpone.cli.schemas import Format, FormatOption
 from dpone_contracts.errors import DponeError
 from dpone_lab import profile
 from dpone_lab.composition import lab_composition, settings_of
-from dpone_lab.demo import parse_day
 from dpone_lab.faults import Injection
 from dpone_lab.platform import PodRegistry, run_pod
 
@@ -69,6 +68,7 @@ def prepare(
     """Load the sample's tables, prove and release its project, and write the deployment's folder; once."""
     try:
         from dpone_lab import deployment  # noqa: PLC0415 - dbt and the engines' adapters take a while
+        from dpone_lab.demo import parse_day  # noqa: PLC0415
 
         folder = deployment.prepare(
             profile.read_profile(_MEANT.directory), parse_day(day), lambda _: nullcontext()

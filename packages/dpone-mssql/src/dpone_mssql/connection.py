@@ -8,10 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
-import pyodbc
-
 from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
 from dpone_contracts.errors import DponeError
+
+try:
+    import pyodbc
+except ImportError as fault:  # its native part needs the system's libodbc.so.2
+    raise DponeError("DPONE_ODBC_MISSING", "pyodbc cannot load the ODBC driver manager") from fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable

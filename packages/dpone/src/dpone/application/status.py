@@ -86,8 +86,8 @@ _NEEDS_OPERATOR = frozenset(
 )
 """What a next try of the run refuses to do."""
 
-RECOVER = "dpone refresh recover plan"
-CLEAN_UP = "dpone refresh cleanup plan"
+OPERATOR = "stop and call the platform's owner"
+"""Where no command of this version settles what stands."""
 STATUS = "dpone refresh status"
 ADVANCE = "dpone refresh advance"
 
@@ -206,7 +206,7 @@ def _next(planned: PlannedDay, cards: Sequence[OperationCard]) -> Next:
     actions = {card.decision.action for card in cards}
     if any(card.exit_class is ExitClass.CORRUPTION for card in cards):
         return Next(
-            "stop and call the platform's owner",
+            OPERATOR,
             "nothing is repaired by itself; the guards stay held, so nothing else writes these targets",
         )
     if any(card.reading.unreadable for card in cards):
@@ -214,8 +214,7 @@ def _next(planned: PlannedDay, cards: Sequence[OperationCard]) -> Next:
     if planned.standing is Standing.COMPLETE:
         return Next(ADVANCE, "nothing happens: the day is published and its guards are released")
     if planned.standing is Standing.FAILED:
-        command = CLEAN_UP if Action.CLEAN_UP in actions else RECOVER
-        return Next(command, "the day stays at its predecessor, and no later day is planned before it")
+        return Next(OPERATOR, "the day stays at its predecessor, and no later day is planned before it")
     if not cards:
         return Next(
             _run_command(planned, planned.dag_run_id or "<DagRun id>", 1),
@@ -231,7 +230,7 @@ def _next(planned: PlannedDay, cards: Sequence[OperationCard]) -> Next:
     if actions & _NEEDS_OPERATOR or any(
         card.reading.evidence.holder is Holder.OPERATOR for card in open_cards
     ):
-        return Next(RECOVER, "the guards stay held and the day stays open; nothing is lost or repeated")
+        return Next(OPERATOR, "the guards stay held and the day stays open; nothing is lost or repeated")
     attempt = cards[0].reading.operation.admitted.attempt
     later = max(card.reading.operation.admitted.attempt.try_number for card in cards) + 1
     return Next(

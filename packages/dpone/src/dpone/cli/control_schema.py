@@ -45,30 +45,36 @@ def control_schema_command(compose: Compose) -> Callable[..., None]:
 
         A store of this version is left as it is; one of an older or newer version is refused by name.
         """
-        from dpone_mssql.control_schema import SCHEMA_VERSION, ControlNames, control_script  # noqa: PLC0415 - the driver
-
-        names = ControlNames()
-        script = control_script(names)
-        told: dict[str, Any] = {
-            "schema": SCHEMA,
-            "version": SCHEMA_VERSION,
-            "script_sha256": sha256_text(script.encode()),
-        }
-        if not do_install:
-            _tell(told | {"script": script}, output)
-            return
         try:
-            if login_timeout is None or lock_timeout is None or statement_timeout is None:
-                raise DponeError(  # noqa: TRY301 - one way out for every refusal
-                    "DPONE_USAGE", "--install needs --login-timeout, --lock-timeout and --statement-timeout"
-                )
-            config = compose().engines.sql_server(login_timeout, lock_timeout, statement_timeout)
-            told |= _installed(config, names)
+            told = _told(compose, (login_timeout, lock_timeout, statement_timeout), do_install=do_install)
         except DponeError as error:
             fail(error, output)
         _tell(told, output)
 
     return control_schema
+
+
+def _told(
+    compose: Compose, limits: tuple[int | None, int | None, int | None], *, do_install: bool
+) -> dict[str, Any]:
+    """The script, or what installing it found; `limits` are those of login, lock and statement."""
+    from dpone_mssql.control_schema import SCHEMA_VERSION, ControlNames, control_script  # noqa: PLC0415 - the driver
+
+    names = ControlNames()
+    script = control_script(names)
+    told: dict[str, Any] = {
+        "schema": SCHEMA,
+        "version": SCHEMA_VERSION,
+        "script_sha256": sha256_text(script.encode()),
+    }
+    if not do_install:
+        return told | {"script": script}
+    login, lock, statement = limits
+    if login is None or lock is None or statement is None:
+        raise DponeError(
+            "DPONE_USAGE", "--install needs --login-timeout, --lock-timeout and --statement-timeout"
+        )
+    return told | _installed(compose().engines.sql_server(login, lock, statement), names)
 
 
 def _installed(config: SqlServerConfig, names: ControlNames) -> dict[str, Any]:

@@ -12,13 +12,15 @@ import typer
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
-_ALWAYS: Final = {"evidence": "dpone.cli.evidence", "schemas": "dpone.cli.schemas"}
-_WITH_WORKER: Final = {
+GROUPS: Final = {
     "certify": "dpone.cli.certify",
     "dbt": "dpone.cli.dbt",
+    "evidence": "dpone.cli.evidence",
     "refresh": "dpone.cli.refresh",
+    "schemas": "dpone.cli.schemas",
 }
-"""Groups that need the extra `semantic-refresh`."""
+_WITHOUT_WORKER: Final = ("evidence", "schemas")
+"""Groups that do not need the extra `semantic-refresh`."""
 
 
 @app.callback()
@@ -28,9 +30,8 @@ def _root() -> None:
 
 def run() -> None:
     """Attach what was asked for and run; a group's modules are imported only when it is the one."""
-    groups = dict(_ALWAYS)
-    if find_spec("dpone_dbt_proof") is not None:
-        groups |= _WITH_WORKER
+    has_worker = find_spec("dpone_dbt_proof") is not None
+    groups = {name: module for name, module in GROUPS.items() if has_worker or name in _WITHOUT_WORKER}
     plugins = {plugin.name: plugin for plugin in entry_points(group="dpone.cli")}
     asked = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
     known = asked in groups or asked in plugins
