@@ -122,6 +122,23 @@ def test_a_pod_that_wakes_after_the_takeover_moves_nothing(day: Day) -> None:
     assert day.states() == [OperationState.PREPARING] * 2
 
 
+@pytest.mark.parametrize("continued", [False, True], ids=["a try was skipped", "after a continuation"])
+def test_no_try_but_the_immediate_successor_continues_whatever_the_outcome_is(
+    day: Day, *, continued: bool
+) -> None:
+    chain = "DPONE_SEMANTIC_REFRESH_CONTINUATION_CHAIN_UNSUPPORTED"
+    plans, third = (day.plan,), replace(WORKER, try_number=3, pod_uid="0c1c8a52-8a36-4b0e-9f59-0d1a4c1b2a03")
+    day.stages().build(day.deployment, plans, WORKER)
+    if continued:
+        day.ports.observer.pods.add(WORKER.pod_uid)
+        second = replace(WORKER, try_number=2, pod_uid="6f1c8a52-8a36-4b0e-9f59-0d1a4c1b2a02")
+        day.stages().build(day.deployment, plans, second)
+    # Neither end of the pod nor outcome is known: neither is asked for.
+    with pytest.raises(DponeError, match=chain):
+        day.stages().build(day.deployment, plans, third)
+    assert day.states() == [OperationState.PREPARING] * 2
+
+
 def test_nothing_goes_before_admission(day: Day) -> None:
     for task in ("prepare", "commit"):
         with pytest.raises(DponeError, match="DPONE_EXECUTION_NOT_BOUND"):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpone.application.build import settle
-from dpone.application.operation import Operation, Run, head_of, query_id_prefix
+from dpone.application.operation import Operation, Run, head_of, query_id_prefix, stored
 from dpone.application.services import Services, require
 from dpone_contracts.bindings import AttemptContinuationReceipt
 from dpone_contracts.errors import DponeError
@@ -51,6 +51,7 @@ def _continue(
     held: tuple[str, ...],
     worker: WorkerIdentity,
 ) -> AdmittedOperation:
+    _refuse_a_chain(services, operation, worker)
     attempt = operation.admitted.attempt
     termination = services.observer.termination(attempt, held)
     if termination is None:
@@ -103,6 +104,19 @@ def _continue(
         workflow_execution_binding_sha256=attempt.workflow_execution_binding_sha256,
     )
     return require(services.state.continue_attempt(continuation, termination, worker))
+
+
+def _refuse_a_chain(services: Services, operation: Operation, worker: WorkerIdentity) -> None:
+    """No try after N+1, and none after a continuation (specification, admission, 9); the store checks it again."""
+    admitted_try = operation.admitted.attempt.try_number
+    continued = stored(services, operation.plan.operation_id, AttemptContinuationReceipt) is not None
+    if worker.try_number > admitted_try + (0 if continued else 1):
+        raise DponeError(
+            "DPONE_SEMANTIC_REFRESH_CONTINUATION_CHAIN_UNSUPPORTED",
+            f"{operation.model}: try {admitted_try} holds it{' as a continuation' if continued else ''}, "
+            f"this is try {worker.try_number}",
+            {"operation_id": operation.plan.operation_id},
+        )
 
 
 def _require_unchanged(services: Services, operation: Operation, receipt: ModelBuildReceipt) -> None:
