@@ -59,10 +59,11 @@ def test_the_golden_run_passes_each_exchange_and_publication_once(world: MemoryW
 def test_a_sample_of_all_boundaries_and_of_second_faults_leaves_nothing_wrong(
     day: tuple[list[Row], list[Row], list[Row]],
 ) -> None:
-    matrix = Matrix.of("memory", MemoryWorld.of(*day), ())
-    singles = sampled(cases_of(matrix.boundaries, landings, matrix.world.torn), 100, seed=74)
-    played = matrix.play(singles, lambda _: None)
-    matrix.play(sampled(pairs(played, matrix.world.torn, seed=74), 60, seed=74), lambda _: None)
+    world = MemoryWorld.of(*day)
+    matrix = Matrix.of("memory", world, ())
+    singles = sampled(cases_of(matrix.boundaries, landings, world.torn), 100, seed=74)
+    played = matrix.play(world, singles)
+    matrix.play(world, sampled(pairs(played, world.torn, seed=74), 60, seed=74))
     assert [(each.case, each.wrong) for each in matrix.outcomes if each.wrong] == []
 
 

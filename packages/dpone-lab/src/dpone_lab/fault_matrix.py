@@ -263,13 +263,12 @@ def sampled(cases: list[C], count: int | None, seed: int) -> list[C]:
 
 @dataclass(slots=True)
 class Matrix:
-    """One part of the matrix: a world with the boundaries of its golden run, and what was played of it.
+    """One part of the matrix: the boundaries of its golden run, and what was played of it.
 
     `part` comes before the id of every case, so that `dpone lab faults --entry` finds it.
     """
 
     part: str
-    world: World
     boundaries: list[Boundary]
     outcomes: list[Outcome] = field(default_factory=list)
 
@@ -279,21 +278,11 @@ class Matrix:
         recorded, outcome = golden(world)
         breakable = [each for each in recorded if faults_at(each, (), frozenset())]
         wanted = [each for each in breakable if not stages or each.stage in stages]
-        return cls(part, world, wanted, [outcome])
+        return cls(part, wanted, [outcome])
 
-    def play(
-        self,
-        cases: Iterable[Case],
-        tell: Callable[[str], None],
-        how: Callable[[World, Case], Outcome] = play,
-    ) -> list[Outcome]:
-        """Play some cases, and tell of each."""
-        played = []
-        for case in cases:
-            outcome = how(self.world, case)
-            ends = " | ".join(map(_short, outcome.endings))
-            tell(f"{'wrong' if outcome.wrong else 'right'}  {self.part}~{case.name}  {ends}")
-            played.append(outcome)
+    def play(self, world: World, cases: Iterable[Case]) -> list[Outcome]:
+        """Play some cases of the part's world."""
+        played = [play(world, case) for case in cases]
         self.outcomes += played
         return played
 
@@ -387,6 +376,12 @@ def report(only: str, matrices: Iterable[Part], reproduce: str) -> dict[str, Any
         "wrong": wrong,
         "verdict": not wrong and not left_out,
     }
+
+
+def line_of(part: str, outcome: Outcome) -> str:
+    """How a case went, in one line."""
+    ends = " | ".join(map(_short, outcome.endings))
+    return f"{'wrong' if outcome.wrong else 'right'}  {part}~{outcome.case}  {ends}"
 
 
 def _short(ending: str) -> str:

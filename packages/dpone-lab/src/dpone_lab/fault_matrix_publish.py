@@ -7,18 +7,20 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from dpone.application.run import run_workflow
 from dpone_contracts.errors import DponeError
 from dpone_lab.demo import Timeline
-from dpone_lab.fault_matrix import KILLED, Matrix, Play, cases_of, pairs, recover
+from dpone_lab.fault_matrix import KILLED, Matrix, Play, cases_of, line_of, pairs, play, recover
 from dpone_lab.fault_matrix_lab import Until, fault_lab
 from dpone_lab.fault_matrix_memory import EMPTY_DAY, NORMAL_DAY, SENT_BY_NAME, TORN, MemoryWorld
+from dpone_lab.fault_matrix_worlds import Pace, side_by_side
 from dpone_lab.faults import EFFECTS, Delivery, FaultKind, Transport, WorkerKilled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import date
     from pathlib import Path
 
@@ -35,6 +37,7 @@ COMMITTING: Final = "COMMIT"
 ENGINES: Final = "engines"
 MEMORY_WORLDS: Final = {"memory": NORMAL_DAY, "memory-empty-day": EMPTY_DAY}
 PROCESSES: Final = "processes"
+WORLDS: Final = 2
 PROCESS_KILLS: Final = 6
 """How many of the kills are done to a real process: the others end a run in this process where SIGKILL would."""
 LATE_EXCHANGES: Final = (2, 3, 6, 8, 11, 13, 0)
@@ -200,6 +203,22 @@ def engine_cases(boundaries: list[Boundary], torn: frozenset[str]) -> list[Case]
     return [case for case in cases if case.first.fault is not FaultKind.NOT_APPLIED]
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The boundaries of a world's golden run, and how it went."""
+
+    boundaries: list[Boundary]
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedCase:
+    """How one case of a part went."""
+
+    part: str
+    outcome: Outcome
+
+
 def play_publish(parent: Path, day: date, wanted: Wanted, tell: Callable[[str], None]) -> list[Matrix]:
     """Everything that publishes: reads and second faults in memory, every effect on the lab's engines."""
     matrices = [
@@ -207,35 +226,81 @@ def play_publish(parent: Path, day: date, wanted: Wanted, tell: Callable[[str], 
         for part, rows in MEMORY_WORLDS.items()
         if wanted.plays(part)
     ]
-    if not (wanted.plays(ENGINES) or wanted.plays(PROCESSES)):
+    parts = [part for part in (ENGINES, PROCESSES) if wanted.plays(part)]
+    if not parts:
         return matrices
-    timeline = Timeline(tell)
-    with fault_lab(parent, day, timeline.step) as lab:
-        with timeline.step("build the day"):
+    share = partial(_play_share, wanted=wanted, day=day)
+    if wanted.entry is None:
+        return [*matrices, *_gathered(side_by_side(share, parent, WORLDS, tell), parts, wanted, tell)]
+    given: list[Recorded | PlayedCase] = []
+    share(0, parent, tell, given.append, worlds=1)
+    return [*matrices, *_gathered(given, parts, wanted, tell)]
+
+
+def _play_share(
+    number: int,
+    parent: Path,
+    tell: Callable[[str], None],
+    give: Callable[[Recorded | PlayedCase], None],
+    *,
+    wanted: Wanted,
+    day: date,
+    worlds: int = WORLDS,
+) -> None:
+    """One world's part of the whole: every n-th case, so that all have as many of each stage."""
+    step = Timeline(tell).step
+    with fault_lab(parent, day, step) as lab:
+        with step("build the day"):
             world = PublishWorld.of(lab)
-        with timeline.step("golden run"):
-            matrix = Matrix.of(ENGINES, world, STAGES)
-        matrix.boundaries = [each for each in matrix.boundaries if each.effect in EFFECTS]
-        cases = engine_cases(matrix.boundaries, world.torn)
-        if wanted.plays(ENGINES):
-            matrix.play(wanted.of(ENGINES, cases), tell)
-            matrix.alone(wanted)
-            matrices.append(matrix)
-        if wanted.plays(PROCESSES):
-            killed = Matrix(PROCESSES, world, [])
-            kills = [case for case in cases if case.first.fault in {FaultKind.BEFORE, FaultKind.AFTER}]
-            few = replace(wanted, sample=min(wanted.sample or PROCESS_KILLS, PROCESS_KILLS))
-            killed.play(few.of(PROCESSES, kills), tell, lambda _, case: play_killed(world, case))
-            matrices.append(killed)
-    return matrices
+        with step("golden run"):
+            recorded = Matrix.of(ENGINES, world, STAGES)
+        boundaries = [each for each in recorded.boundaries if each.effect in EFFECTS]
+        give(Recorded(boundaries, recorded.outcomes[0]))
+        for part, cases in wanted_cases(engine_cases(boundaries, world.torn), wanted).items():
+            how = play_killed if part == PROCESSES else play
+            for case in cases[number::worlds]:
+                outcome = how(world, case)
+                tell(line_of(part, outcome))
+                give(PlayedCase(part, outcome))
+
+
+def wanted_cases(cases: list[Case], wanted: Wanted) -> dict[str, list[Case]]:
+    """The wanted cases of each part: every fault in this process, a few kills of a real one."""
+    kills = [case for case in cases if case.first.fault in {FaultKind.BEFORE, FaultKind.AFTER}]
+    few = replace(wanted, sample=min(wanted.sample or PROCESS_KILLS, PROCESS_KILLS))
+    of = {ENGINES: (wanted, cases), PROCESSES: (few, kills)}
+    return {part: which.of(part, every) for part, (which, every) in of.items() if wanted.plays(part)}
+
+
+def _gathered(
+    given: Iterable[Recorded | PlayedCase], parts: list[str], wanted: Wanted, tell: Callable[[str], None]
+) -> list[Matrix]:
+    """What all worlds gave, as one matrix a part; the boundaries are the first part's."""
+    matrices = {part: Matrix(part, []) for part in parts}
+    first, pace, played, total = matrices[parts[0]], Pace(tell), 0, 0
+    for each in given:
+        match each:
+            case Recorded(boundaries, outcome):
+                if first.boundaries and boundaries != first.boundaries:
+                    outcome.wrong.append("this world passed other boundaries than the one beside")
+                first.boundaries = boundaries
+                first.outcomes.append(outcome)
+                total = sum(map(len, wanted_cases(engine_cases(boundaries, TORN), wanted).values()))
+            case PlayedCase(part, outcome):
+                matrices[part].outcomes.append(outcome)
+                played += 1
+                pace.done(played, total)
+    for matrix in matrices.values():
+        matrix.alone(wanted)
+    return list(matrices.values())
 
 
 def _in_memory(part: str, world: MemoryWorld, wanted: Wanted, tell: Callable[[str], None]) -> Matrix:
     matrix = Matrix.of(part, world)
     singles = cases_of(matrix.boundaries, landings, world.torn)
-    played = matrix.play(wanted.of(part, singles), lambda _: None)
+    played = matrix.play(world, wanted.of(part, singles))
     if wanted.entry is None:
-        matrix.play(pairs(played, world.torn, wanted.seed), lambda _: None)
+        matrix.play(world, pairs(played, world.torn, wanted.seed))
     matrix.alone(wanted)
     tell(f"{part}: {len(matrix.outcomes)} runs, {sum(1 for each in matrix.outcomes if each.wrong)} wrong")
     return matrix

@@ -77,7 +77,7 @@ def side_by_side(
             else:
                 raise DponeError(*said)
     finally:
-        _end(processes)
+        _end(processes, playing)
 
 
 def _next(heard: Any, processes: list[Any], playing: set[int]) -> tuple[int, str, Any]:
@@ -91,11 +91,10 @@ def _next(heard: Any, processes: list[Any], playing: set[int]) -> tuple[int, str
                 return number, _FAILED, ("DPONE_INTERNAL", f"world {number + 1} ended without a word")
 
 
-def _end(processes: list[Any]) -> None:
-    """SIGTERM leaves every block of a world, its engines stop; whoever does not end is killed."""
-    for process in processes:
-        if process.is_alive():
-            process.terminate()
+def _end(processes: list[Any], playing: set[int]) -> None:
+    """SIGTERM to those that still play leaves every block, their engines stop; whoever does not end is killed."""
+    for number in playing:
+        processes[number].terminate()
     for process in processes:
         process.join(timeout=_STOP_SECONDS)
         if process.is_alive():
