@@ -168,7 +168,7 @@ class PublishWorld:
         loaded = delivery.method == "load_chunk"
         scratch = delivery.arguments[-3 if loaded else -1]
         table = _name(scratch.staging if loaded else scratch.shadow)
-        self._execute(f"ALTER TABLE {table} DELETE WHERE cityHash64(*) % 2 = 0 SETTINGS mutations_sync = 2")
+        self._execute(f"ALTER TABLE {table} DELETE WHERE _part_offset % 2 = 0 SETTINGS mutations_sync = 2")
         return None
 
     def _execute(self, statement: str) -> None:
