@@ -247,6 +247,19 @@ def test_an_attempt_that_burns_twice_never_uses_a_name_again(flights: Any) -> No
     assert flights.publisher.find_scratch(flights.plan, target, admitted) == second.value
 
 
+def test_a_successor_with_a_shadow_of_its_own_burns_its_predecessors_under_a_name_that_is_free(
+    flights: Any, applied: Callable[..., Any]
+) -> None:
+    scratch, _ = flights.built()
+    successor, before = flights.admitted(NEXT_ATTEMPT), flights.target_uuid()
+    own = applied(flights.publisher.create_scratch(flights.plan, flights.target, successor))
+    applied(flights.publisher.exchange(flights.target, successor, scratch, before))
+    burned = applied(flights.publisher.burn_shadow_name(flights.target, successor, scratch, before))
+    assert burned.shadow not in {scratch.shadow, own.shadow}
+    assert flights.publisher.uuid_map(flights.target, burned) == UuidMap(scratch.shadow_uuid, before)
+    assert flights.publisher.find_scratch(flights.plan, flights.target, successor) == own
+
+
 def test_an_exchange_that_is_delivered_again_behind_the_burn_fails_and_takes_nothing_back(
     flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
 ) -> None:

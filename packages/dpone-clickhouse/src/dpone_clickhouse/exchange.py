@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
 from dpone_clickhouse.failures import reading, reason_of
-from dpone_clickhouse.names import MAX_BURNS, literal, qualified
+from dpone_clickhouse.names import literal, qualified
 from dpone_clickhouse.scratch import uuids
 from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
 from dpone_contracts.ports.publisher import UuidMap
 from dpone_contracts.relations import ClickHouseRelation
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from dpone_clickhouse.connection import Connection, Tag
     from dpone_clickhouse.failures import Fault
     from dpone_clickhouse.names import AttemptNames
@@ -73,23 +75,24 @@ def burn(
     target: ClickHouseRelation,
     scratch: Scratch,
     expected_target_uuid: str,
-    fresh: ClickHouseRelation | None,
+    names: AttemptNames,
     tag: Tag,
 ) -> EffectResult[Scratch]:
-    """Give what stands under the shadow's name another one, which no EXCHANGE was ever sent with.
+    """Give what stands under the shadow's name another one of the attempt's, which no EXCHANGE was ever sent with.
 
     That is the shadow, or after the exchange the predecessor, and whichever it is when the rename takes effect: an
     EXCHANGE that lands between the look and the rename changes which, not that one of them moves. A burn that was
     done before is found by exact UUID, under whatever name it gave.
     """
-    pair = (expected_target_uuid, scratch.shadow_uuid)
+    pair, own = (expected_target_uuid, scratch.shadow_uuid), names.shadows(target.database)
     with reading():
         moved = _burned(connection, target, scratch, pair, tag)
-        there = uuids(connection, (target, scratch.shadow), tag)
+        there = uuids(connection, (target, scratch.shadow, *own), tag)
     if moved is not None:
         return Applied(moved)
     if {there.get(target), there.get(scratch.shadow)} != set(pair):
         return NotApplied(_mixed(UuidMap(there.get(target), there.get(scratch.shadow))))
+    fresh = _fresh_name(scratch.shadow, own, there)
     if fresh is None:
         return NotApplied(Reason("DPONE_CLICKHOUSE_SCRATCH_CONFLICT", "the attempt has no fresh name left"))
     fault: Fault | None = None
@@ -157,13 +160,15 @@ def active_writers(connection: Connection, target: ClickHouseRelation, tag: Tag)
     return tuple(named for (named,) in rows)
 
 
-def fresh_name(current: ClickHouseRelation, names: AttemptNames) -> ClickHouseRelation | None:
-    """The attempt's first name, or the one after the current one where that is the attempt's already."""
-    own = names.shadows(current.database)
-    if current not in own:
-        return own[0]
-    place = own.index(current)
-    return own[place + 1] if place < MAX_BURNS else None
+def _fresh_name(
+    current: ClickHouseRelation, own: tuple[ClickHouseRelation, ...], taken: Container[ClickHouseRelation]
+) -> ClickHouseRelation | None:
+    """The attempt's first free name behind the current one, which may be another attempt's.
+
+    Its own first name is taken where it prepared a shadow, and its predecessor's receipt turned out to stand.
+    """
+    later = own[own.index(current) + 1 :] if current in own else own
+    return next((name for name in later if name not in taken), None)
 
 
 def _drift(seen: UuidMap, expected_target_uuid: str, scratch: Scratch) -> Reason:

@@ -218,7 +218,7 @@ class ClickHousePublisher:
             table_of(target).relation,
             scratch,
             expected_target_uuid,
-            exchange.fresh_name(scratch.shadow, AttemptNames.of(admitted)),
+            AttemptNames.of(admitted),
             _tag(target, admitted, "burn"),
         )
 
