@@ -118,7 +118,8 @@ DPONE_DATABASE_DIFFERS | REFUSED | Connection, target and control state are not 
 DPONE_DAY_NOT_CLOSED | REFUSED | The day is not over, or its lag has not passed; only a closed UTC day is planned | closed_day_lag_days of the platform policy, and the clock | dpone refresh status
 DPONE_DBT_PROJECT_UNFIT | USAGE | The dbt project can't be put under the platform's root | the file or setting in the message; `dbt deps` installs packages | dpone refresh compile
 DPONE_DDL_EPOCH_MOVED | REFUSED | The target or an object that its model reads was changed since it was certified | DDL on the covered objects | dpone refresh status
-DPONE_DDL_FREEZE_UNCOVERED | REFUSED | No DDL epoch covers the target, or a covered name stands for another object now | coverage and epochs of the control schema | dpone certify measure
+DPONE_DDL_FREEZE_COMMIT_UNKNOWN | UNKNOWN | The commit that covers a target with a DDL epoch was sent and its answer was lost | the epoch that the same command says; covering again changes nothing where it is covered | dpone certify freeze
+DPONE_DDL_FREEZE_UNCOVERED | REFUSED | No DDL epoch covers the target, or a covered name stands for another object now | coverage and epochs of the control schema | dpone certify freeze
 DPONE_DDL_FREEZE_UNVERIFIED | UNVERIFIED | Part of what a DDL freeze stands on is hidden from the measuring principal | what the message names; VIEW DEFINITION, VIEW ANY DEFINITION | dpone certify measure
 DPONE_DDL_TRIGGER_IN_REACH | REFUSED | Somebody who is not a named installer or administrator can disable the trigger that counts DDL | the principal and the ways in the message | dpone certify measure
 DPONE_DDL_TRIGGER_OFF | REFUSED | The database trigger that counts DDL is disabled or absent | sys.triggers, and who disabled it | dpone certify measure

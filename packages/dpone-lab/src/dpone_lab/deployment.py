@@ -18,6 +18,7 @@ from dpone.application.baseline import adopt_baselines
 from dpone.application.certify import AssuranceIssuer
 from dpone.application.daily import activate_day
 from dpone.application.evidence import collect, write_folder
+from dpone.application.freeze import freeze_target
 from dpone.application.release import WorkflowRelease, workflow_proof_bundle
 from dpone.application.services import require
 from dpone.cli.deployment_folder import read_folder
@@ -319,7 +320,8 @@ def _held(
     ports = build_deployment_ports(settings.installer())
     table = model.model_unique_id.split(".")[-1]
     target = SqlRelation(descriptor.mssql_database, MART_SCHEMA, table)
-    require(ports.ddl_freeze.cover(target, model.read_dependencies.closure_object_ids))
+    freezing = lab_composition(settings).freeze(lab_policies.LOGIN_SECONDS, lab_policies.deadlines())
+    freeze_target(freezing, target, proofs, model.model_unique_id)
     issuer = AssuranceIssuer(
         attestor=attestor,
         policy=notary.policy,

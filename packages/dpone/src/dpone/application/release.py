@@ -23,6 +23,7 @@ from dpone_contracts.template_pack import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dpone_contracts.descriptors import ModelProofs
     from dpone_contracts.policies import WorkflowProfile
     from dpone_contracts.template_pack import Topology
 
@@ -68,6 +69,14 @@ def workflow_proof_bundle(compiled: Mapping[str, Any], release: WorkflowRelease)
         execution_pack=_execution_pack(release, topology, closure, models),
         models=[_model(model) for model in models],
     )
+
+
+def proofs_of(bundle: ProofBundle, model_unique_id: str) -> ModelProofs:
+    """One model's frozen proofs; raises `DponeError` DPONE_PROOF_INCOMPLETE where the bundle has none."""
+    for model in bundle.models:
+        if model.model_unique_id == model_unique_id:
+            return model
+    raise DponeError("DPONE_PROOF_INCOMPLETE", f"the proof bundle has no model {model_unique_id}")
 
 
 def _require_parts(name: str, workflow: Mapping[str, Any]) -> None:
