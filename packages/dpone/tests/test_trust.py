@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from dpone.application.activation import ActivationServices, activate
 from dpone.application.certify import AssuranceIssuer, Attested
-from dpone.application.trust import Trust, TrustEvidence, require_trusted
+from dpone.application.trust import Trust, TrustEvidence, certified_in, require_trusted
 from dpone.cli import certify
 from dpone.composition.ed25519 import Ed25519Signer, Ed25519Verifier, SigningKey
 from dpone_contracts.errors import DponeError, ExitClass
@@ -348,7 +348,7 @@ class World:
         )
 
     def require(self) -> None:
-        require_trusted(self.trust, self.stage, NOW)
+        require_trusted(self.trust, certified_in(self.stage), NOW)
 
     def refused(self) -> DponeError:
         with pytest.raises(DponeError) as refused:
@@ -616,7 +616,7 @@ def test_each_failure_has_its_code(world: World, happens: Callable[[World], None
 def test_without_an_index_nothing_is_decided(world: World) -> None:
     trust = replace(world.trust, evidence=replace(world.trust.evidence, index=None))
     with pytest.raises(DponeError) as refused:
-        require_trusted(trust, world.stage, NOW)
+        require_trusted(trust, certified_in(world.stage), NOW)
     assert refused.value.code == "DPONE_REVOCATION_INDEX_MISSING"
     assert refused.value.exit_class is ExitClass.UNVERIFIED
 
