@@ -19,28 +19,30 @@ from dpone.application.certify import AssuranceIssuer
 from dpone.application.daily import activate_day
 from dpone.application.evidence import collect, write_folder
 from dpone.application.freeze import freeze_target
-from dpone.application.release import WorkflowRelease, workflow_proof_bundle
+from dpone.application.release import WorkflowRelease, release_workflow
 from dpone.application.services import require
 from dpone.cli.deployment_folder import read_folder
+from dpone.cli.release import read_policy_sha256
 from dpone.composition.catalog_snapshot import snapshot_document
 from dpone.composition.clock import SystemClock
 from dpone.composition.operator import Promotion
 from dpone.composition.runtime import build_deployment_ports, odbc_fields
-from dpone_contracts.canonical import canonical_bytes, digest_of
+from dpone_contracts.canonical import canonical_bytes
 from dpone_contracts.catalog import ClosureBudget
 from dpone_contracts.descriptors import DeploymentDescriptor
 from dpone_contracts.errors import DponeError
-from dpone_contracts.identity import compile_release
+from dpone_contracts.hand_written import ReleaseSettings
 from dpone_contracts.model_deployment import ModelDeployment
 from dpone_contracts.relations import SqlRelation
 from dpone_contracts.scope import DayScope
 from dpone_dbt_proof.catalog_snapshot import load_snapshot
-from dpone_dbt_proof.lifecycle import load_tuple, root_only_settings
+from dpone_dbt_proof.compile_proofs import compiled_roots, prove_compiled
+from dpone_dbt_proof.lifecycle import load_tuple
 from dpone_dbt_proof.mutation_closure import PlatformProfiles
 from dpone_dbt_proof.offline_compile import CompiledProject, ModelDatabase, compile_offline
 from dpone_dbt_proof.platform_project import AuthorProject
-from dpone_dbt_proof.project_proof import ProofInputs, TwoRoots, catalog_roots, prove_project
-from dpone_dbt_proof.proof_bundle import bundle_bytes
+from dpone_dbt_proof.project_proof import ProofInputs
+from dpone_dbt_proof.proof_bundle import load_bundle
 from dpone_dbt_proof.read_dependencies import ReadBudget
 from dpone_lab import lab_policies
 from dpone_lab.authority import LabAttestor
@@ -201,25 +203,18 @@ def _compile(settings: LabSettings, work: Path) -> CompiledProject:
 
 def _prove(settings: LabSettings, platform: PlatformPolicy, compiled: CompiledProject) -> dict[str, Any]:
     """Read the catalog of what the models read and of their targets, and prove over that snapshot."""
-    author = compiled.author
-    roots = TwoRoots(compiled.own, root_only_settings(compiled.settings), compiled.failures)
     profiles = PlatformProfiles({lab_policies.PROFILE: "v2"})
-    first = prove_project(
-        compiled.platform, inputs=ProofInputs(profiles=profiles), project=author.root, roots=roots
-    )
     limits = platform.read_limits
     budget = ClosureBudget(limits.max_depth, limits.max_nodes, limits.max_edges, limits.max_definition_bytes)
-    named = catalog_roots(compiled.platform, first)
-    seen = build_deployment_ports(settings.installer()).catalog.snapshot(named, budget)
+    named = compiled_roots(compiled, ProofInputs(profiles=profiles))
+    reader = lab_composition(settings).catalog(lab_policies.LOGIN_SECONDS, lab_policies.deadlines())
     inputs = ProofInputs(
-        snapshot=load_snapshot(snapshot_document(seen)),
+        snapshot=load_snapshot(snapshot_document(reader.snapshot(named, budget))),
         budget=ReadBudget(limits.max_depth, limits.max_nodes, limits.max_edges, limits.max_definition_bytes),
         certified=load_tuple(_certified_tuple(settings)),
         profiles=profiles,
     )
-    proof = prove_project(compiled.platform, inputs=inputs, project=author.root, roots=roots)
-    plain: dict[str, Any] = json.loads(bundle_bytes(proof, compiled.platform, inputs, compiled.artifacts))
-    return plain
+    return load_bundle(prove_compiled(compiled, inputs).bundle)
 
 
 def _certified_tuple(settings: LabSettings) -> bytes:
@@ -251,28 +246,26 @@ def _release(
     deadlines = lab_policies.deadlines()
     database = odbc_fields(settings.mssql_dsn)["DATABASE"]
     models = [model["unique_id"] for flow in compiled["workflows"] for model in flow["models"]]
-    proofs = workflow_proof_bundle(
+    proofs, release = release_workflow(
         compiled,
         WorkflowRelease(
             profile=lab_policies.workflow_profile(),
-            asset_uris={
-                model: f"clickhouse://{CLUSTER_ID}/{login.database}/{model.split('.')[-1]}"
-                for model in models
-            },
-            connection_ref=CONNECTION_ID,
-            database=database,
-            schema=MART_SCHEMA,
-            project_bundle_sha256=digest_of({"bundle": compiled["bundle_sha256"]}),
-            login_timeout_seconds=lab_policies.LOGIN_SECONDS,
-            query_timeout_seconds=deadlines.statement_seconds,
-            timeout_seconds=deadlines.execution_seconds,
+            settings=ReleaseSettings.build(
+                asset_uris={
+                    model: f"clickhouse://{CLUSTER_ID}/{login.database}/{model.split('.')[-1]}"
+                    for model in models
+                },
+                connection_ref=CONNECTION_ID,
+                database=database,
+                model_schema=MART_SCHEMA,
+                login_timeout_seconds=lab_policies.LOGIN_SECONDS,
+                query_timeout_seconds=deadlines.statement_seconds,
+                timeout_seconds=deadlines.execution_seconds,
+            ),
+            platform=platform,
+            read_policy_sha256=read_policy_sha256(platform.read_limits),
         ),
-    )
-    release = compile_release(
-        proofs,
-        platform,
         product_version=version("dpone"),
-        toolchain_sha256=proofs.models[0].definition.toolchain_sha256,
     )
     descriptor = DeploymentDescriptor.build(
         release_id=release.release_id,

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dpone_contracts.ports.activation_store import ActivationStore
     from dpone_contracts.ports.attempt_observer import AttemptObserver
     from dpone_contracts.ports.attestor import Attestation, Attestor
+    from dpone_contracts.ports.catalog import CatalogReader
     from dpone_contracts.ports.engine_measurer import EngineMeasurer
     from dpone_contracts.ports.guard import ActivationGuard
     from dpone_contracts.ports.progress import Progress
@@ -112,6 +113,10 @@ class Composition(Protocol):
         """The ports of adoption."""
         ...
 
+    def catalog(self, login_timeout_seconds: int, deadlines: DeadlinePolicy) -> CatalogReader:
+        """The live catalog."""
+        ...
+
     def freeze(self, login_timeout_seconds: int, deadlines: DeadlinePolicy) -> FreezeServices:
         """The ports that a target is covered through."""
         ...
@@ -176,14 +181,18 @@ class EngineComposition:
             trust=_trust(ports, inputs),
         )
 
+    def catalog(self, login_timeout_seconds: int, deadlines: DeadlinePolicy) -> CatalogReader:
+        """SQL Server's."""
+        from dpone_mssql.catalog import MssqlCatalog  # noqa: PLC0415 - lazy by design
+
+        return MssqlCatalog(self._limited(login_timeout_seconds, deadlines))
+
     def freeze(self, login_timeout_seconds: int, deadlines: DeadlinePolicy) -> FreezeServices:
         """Store and epochs of the control schema."""
         from dpone_mssql.catalog import MssqlDdlFreeze  # noqa: PLC0415 - lazy by design
         from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415
 
-        config = self.engines.sql_server(
-            login_timeout_seconds, deadlines.lock_timeout_milliseconds, deadlines.statement_seconds
-        )
+        config = self._limited(login_timeout_seconds, deadlines)
         return FreezeServices(
             guard=self.guard,
             activations=activation_store(config),
@@ -233,6 +242,11 @@ class EngineComposition:
                 policies_from_plan=self.policies_from_plan,
                 **_limits(inputs),
             )
+        )
+
+    def _limited(self, login_timeout_seconds: int, deadlines: DeadlinePolicy) -> SqlServerConfig:
+        return self.engines.sql_server(
+            login_timeout_seconds, deadlines.lock_timeout_milliseconds, deadlines.statement_seconds
         )
 
     def _sql_server(self, inputs: DeploymentInputs) -> SqlServerConfig:
