@@ -10,7 +10,6 @@ import pytest
 from typer.testing import CliRunner
 
 from dpone.application.activation import ActivationServices, activate
-from dpone.application.certify import AssuranceIssuer, Attested
 from dpone.application.trust import Trust, TrustEvidence, certified_in, require_trusted
 from dpone.cli import certify
 from dpone.composition.ed25519 import Ed25519Signer, Ed25519Verifier, SigningKey
@@ -32,7 +31,6 @@ from dpone_contracts.testing.memory_control import (
     disposable_store,
 )
 from dpone_contracts.testing.memory_edges import (
-    DigestAttestor,
     DisposableStoresOnly,
     MemoryRevocationLog,
     SteppingClock,
@@ -678,36 +676,6 @@ class TestMemoryRevocationLog(RevocationLogSuite):
     @pytest.fixture
     def revocations(self) -> MemoryRevocationLog:
         return MemoryRevocationLog()
-
-
-def issuer_of(world: World) -> AssuranceIssuer:
-    """An issuer that never comes to build anything."""
-    nothing = cast("Any", None)
-    attested = Attested(made_up("jobs"), made_up("control"), FROM, UNTIL, "test")
-    model = cast("Any", world.stage.proofs.models[0])
-    ids = ("mssql://lab/mart.flight", made_up("route"))
-    return AssuranceIssuer(DigestAttestor(), world.allowed, attested, nothing, nothing, nothing, model, *ids)
-
-
-def test_no_writer_exclusivity_is_issued_while_somebody_else_writes(world: World) -> None:
-    a_writer_appeared(world)
-    with pytest.raises(DponeError) as refused:
-        issuer_of(world).writer_exclusivity(world.engine.writers(TARGET, NOW))
-    assert refused.value.code == "DPONE_WRITER_NOT_EXCLUSIVE"
-
-
-def test_no_ddl_freeze_is_issued_without_a_positive_epoch(world: World) -> None:
-    world.engine.freeze_shown["ddl_epoch"] = 0
-    with pytest.raises(DponeError) as refused:
-        issuer_of(world).ddl_freeze(world.engine.ddl_freeze(TARGET, NOW))
-    assert refused.value.code == "DPONE_DDL_EPOCH_MOVED"
-
-
-def test_no_utc_semantics_is_issued_for_a_local_clock(world: World) -> None:
-    a_local_clock_became_the_default(world)
-    with pytest.raises(DponeError) as refused:
-        issuer_of(world).utc_semantics(world.engine.utc_semantics(TARGET, "at", NOW))
-    assert refused.value.code == "DPONE_UTC_LOCAL_CLOCK"
 
 
 def verified(*arguments: str) -> Result:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from dpone.application.baseline import adopt_baselines
-from dpone.application.certify import AssuranceIssuer
+from dpone.application.certify import AssuranceIssuer, Measured
 from dpone.application.daily import activate_day
 from dpone.application.evidence import collect, write_folder
 from dpone.application.freeze import freeze_target
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from dpone.application.activation import ActivationServices
     from dpone.application.deployment import DeploymentInputs
     from dpone.application.services import Services
-    from dpone_contracts.descriptors import ModelProofs, ProofBundle
+    from dpone_contracts.descriptors import ModelProofs, ProofBundle, ReleaseDescriptor
     from dpone_contracts.document import Document
     from dpone_contracts.policies import PlatformPolicy
     from dpone_contracts.receipts import RouteLiveCertificationReceipt
@@ -288,7 +288,7 @@ def _release(
     notary = LabNotary.open(settings)
     route = notary.keep(unverified_route(attestor, proofs, lab_policies.ENVIRONMENT))
     held = [
-        _held(settings, attestor, platform, proofs, model, descriptor, route, notary, day)
+        _held(settings, attestor, platform, proofs, release, model, descriptor, route, notary, day)
         for model in proofs.models
     ]
     documents: list[Document] = [proofs, release, descriptor, platform, deadlines, *held, *notary.documents]
@@ -303,6 +303,7 @@ def _held(
     attestor: LabAttestor,
     platform: PlatformPolicy,
     proofs: ProofBundle,
+    release: ReleaseDescriptor,
     model: ModelProofs,
     descriptor: DeploymentDescriptor,
     route: RouteLiveCertificationReceipt,
@@ -319,17 +320,20 @@ def _held(
         attestor=attestor,
         policy=notary.policy,
         attested=lab_attested(),
+        release=release,
         deployment=descriptor,
         platform=platform,
         proofs=proofs,
-        model=model,
-        mssql_target_authority_id=f"mssql://{CONNECTION_ID}/{target.database}/{target.schema}.{target.name}",
-        route_certification_receipt_sha256=route.digest,
+        route=route,
+        model_unique_id=model.model_unique_id,
     )
     now = SystemClock().now()
-    writers = notary.note(ports.measurer.writers(target, now))
-    freeze = notary.note(ports.measurer.ddl_freeze(target, now))
-    column = notary.note(ports.measurer.utc_semantics(target, model.event_time_column, now))
+    measured = Measured(
+        notary.note(ports.measurer.writers(target, now)),
+        notary.note(ports.measurer.ddl_freeze(target, now)),
+        notary.note(ports.measurer.utc_semantics(target, model.event_time_column, now)),
+    )
+    writers, freeze, column = (notary.keep(receipt).digest for receipt in issuer.issue(measured))
     return ModelDeployment.build(
         deployment_id=descriptor.deployment_id,
         model_unique_id=model.model_unique_id,
@@ -345,9 +349,9 @@ def _held(
         artifact_authority=lab_policies.artifact_authority(model.model_unique_id),
         resource_policy_sha256=lab_policies.model_resources().digest,
         route_certification_receipt_sha256=route.digest,
-        writer_exclusivity_assurance_receipt_sha256=notary.keep(issuer.writer_exclusivity(writers)).digest,
-        ddl_freeze_assurance_receipt_sha256=notary.keep(issuer.ddl_freeze(freeze)).digest,
-        utc_semantics_assurance_receipt_sha256=notary.keep(issuer.utc_semantics(column)).digest,
+        writer_exclusivity_assurance_receipt_sha256=writers,
+        ddl_freeze_assurance_receipt_sha256=freeze,
+        utc_semantics_assurance_receipt_sha256=column,
     )
 
 

@@ -19,6 +19,7 @@ from dpone.cli.documents import (
 )
 from dpone.cli.errors import fail
 from dpone.cli.freeze import freeze_command
+from dpone.cli.issue import issue, issue_route_command
 from dpone.cli.schemas import Format, FormatOption
 from dpone.composition.clock import SystemClock
 from dpone.composition.ed25519 import Ed25519Signer, Ed25519Verifier, SigningKey
@@ -46,6 +47,8 @@ app = typer.Typer(
     no_args_is_help=True, help="Keys, signatures, and what SQL Server shows of an assurance's subject."
 )
 app.command("freeze")(freeze_command(product))
+app.command()(issue)
+app.command("issue-route")(issue_route_command)
 
 
 @app.command()
