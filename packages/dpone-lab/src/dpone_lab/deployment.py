@@ -39,7 +39,12 @@ from dpone_dbt_proof.catalog_snapshot import load_snapshot
 from dpone_dbt_proof.compile_proofs import compiled_roots, prove_compiled
 from dpone_dbt_proof.lifecycle import load_tuple
 from dpone_dbt_proof.mutation_closure import PlatformProfiles
-from dpone_dbt_proof.offline_compile import CompiledProject, ModelDatabase, compile_offline
+from dpone_dbt_proof.offline_compile import (
+    CompiledProject,
+    ModelDatabase,
+    compile_offline,
+    platform_manifest,
+)
 from dpone_dbt_proof.platform_project import AuthorProject
 from dpone_dbt_proof.project_proof import ProofInputs
 from dpone_dbt_proof.proof_bundle import load_bundle
@@ -145,6 +150,18 @@ def deployment_of(lab: LabProfile) -> Deployment:
     return _adopted(settings, _clickhouse_login(lab.clickhouse_dsn), settings.deployment)
 
 
+def load(lab: LabProfile, day: date, step: Callable[[str], AbstractContextManager[None]]) -> Path:
+    """What is there before dpone comes: the author's project, base tables, models with their history, a worker's login.
+
+    The control schema is there already: the worker is a member of its runtime role.
+    """
+    require_disposable(lab)
+    settings = settings_of(lab)
+    _copy_project(settings)
+    _fill(lab, settings, day, step)
+    return Path(settings.project)
+
+
 def prepare(lab: LabProfile, day: date, step: Callable[[str], AbstractContextManager[None]]) -> Path:
     """Fill the engines, prove the sample project, release it, and write the deployment's documents into a folder.
 
@@ -156,22 +173,35 @@ def prepare(lab: LabProfile, day: date, step: Callable[[str], AbstractContextMan
         raise DponeError(
             "DPONE_LAB_DIRECTORY_TAKEN", f"{settings.deployment} exists: the lab is prepared already"
         )
-    with resources.as_file(resources.files("dpone_lab") / "sample_project") as sample:
-        shutil.copytree(sample, settings.project)
+    _copy_project(settings)
     with ThreadPoolExecutor(1) as pool:
         # dbt compiles offline: it needs no engine and runs while they are filled.
         compiling = pool.submit(_compile, settings, Path(lab.directory) / "compile")
-        with step("load base tables and baselines"):
-            loader = _loader(lab)
-            create_base_tables(lab.mssql_dsn, loader)
-            create_marts(lab.mssql_dsn, loader, login, day)
-            make_worker(settings, ControlNames())
+        _fill(lab, settings, day, step)
         with step("prove the sample project"):
-            settings.make_artifact_key()
             platform = lab_policies.platform_policy()
             proven = _prove(settings, platform, compiling.result())
     with step("release and deploy"):
         return _release(settings, login, platform, proven, day, settings.deployment)
+
+
+def _copy_project(settings: LabSettings) -> None:
+    """Give the author a project of their own; a second one is refused before anything is loaded."""
+    if Path(settings.project).exists():
+        raise DponeError("DPONE_LAB_DIRECTORY_TAKEN", f"{settings.project} exists: the lab is loaded already")
+    with resources.as_file(resources.files("dpone_lab") / "sample_project") as sample:
+        shutil.copytree(sample, settings.project)
+
+
+def _fill(
+    lab: LabProfile, settings: LabSettings, day: date, step: Callable[[str], AbstractContextManager[None]]
+) -> None:
+    with step("load base tables and baselines"):
+        loader = _loader(lab)
+        create_base_tables(lab.mssql_dsn, loader)
+        create_marts(lab.mssql_dsn, loader, _clickhouse_login(lab.clickhouse_dsn), day)
+        make_worker(settings, ControlNames())
+        settings.make_artifact_key()
 
 
 def _loader(lab: LabProfile) -> BulkLoader:
@@ -197,7 +227,7 @@ def _compile(settings: LabSettings, work: Path) -> CompiledProject:
     author = AuthorProject.load(Path(settings.project))
     database = odbc_fields(settings.mssql_dsn)["DATABASE"]
     compiled = compile_offline(author, ModelDatabase(database, MART_SCHEMA), work, 300)
-    shutil.copyfile(work / "platform" / "target" / "manifest.json", settings.manifest)
+    shutil.copyfile(platform_manifest(work), settings.manifest)
     return compiled
 
 

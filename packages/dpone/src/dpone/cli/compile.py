@@ -9,6 +9,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from dpone.cli import proof_reports
+from dpone.cli.documents import write_all_new
 from dpone.cli.errors import fail
 from dpone.cli.proof_inputs import (
     CatalogOption,
@@ -23,7 +24,7 @@ from dpone.cli.proof_inputs import (
 )
 from dpone_contracts.errors import DponeError
 from dpone_dbt_proof.compile_proofs import CompiledProofs, compile_proofs
-from dpone_dbt_proof.offline_compile import ModelDatabase, database_of
+from dpone_dbt_proof.offline_compile import ModelDatabase, database_of, platform_manifest
 from dpone_dbt_proof.platform_project import AuthorProject
 from dpone_dbt_proof.project_proof import ProofInputs, ProofScope
 
@@ -47,6 +48,12 @@ def compile_command(
     out: Annotated[
         Path | None, typer.Option("--out", help="File that gets the proof bundle; must not exist.")
     ] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(
+            "--manifest", help="File that gets the manifest, from which workers build; must not exist."
+        ),
+    ] = None,
     database: DatabaseOption = None,
     schema: SchemaOption = None,
     profiles_dir: ProfilesOption = None,
@@ -64,11 +71,12 @@ def compile_command(
 ) -> None:
     """Compile without a connection and prove: definition, closures, lifecycle and read dependencies."""
     inputs = read_inputs(catalog, certified_tuple, platform_policy, report)
-    if out is not None and out.exists():
-        refuse_usage(f"{out} exists; a bundle is never overwritten", report)
+    for path, what in ((out, "a bundle"), (manifest, "a manifest")):
+        if path is not None and path.exists():
+            refuse_usage(f"{path} exists; {what} is never overwritten", report)
     author = author_of(project, report)
     where = place_of(author, profiles_dir, database, schema, report)
-    compiled = _compiled(author, where, inputs, scope_of_proof, timeout, report)
+    compiled = _compiled(author, where, inputs, scope_of_proof, timeout, manifest, report)
     verdicts = proof_reports.Verdicts(compiled.proof, author.name, compiled.bad_models, author.root)
     if out is not None:
         with out.open("xb") as file:
@@ -120,10 +128,14 @@ def _compiled(
     inputs: ProofInputs,
     scope: ProofScope,
     timeout: int,
+    manifest: Path | None,
     report: ReportFormat,
 ) -> CompiledProofs:
     with TemporaryDirectory(prefix="dpone-compile-") as work:
         try:
-            return compile_proofs(author, where, inputs, Path(work), scope=scope, timeout_seconds=timeout)
+            compiled = compile_proofs(author, where, inputs, Path(work), scope=scope, timeout_seconds=timeout)
+            if manifest is not None:
+                write_all_new({manifest: platform_manifest(Path(work)).read_bytes()})
         except DponeError as error:
             fail(error, report.value)
+    return compiled
