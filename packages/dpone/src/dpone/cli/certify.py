@@ -165,11 +165,10 @@ def measure(
         writers = measurer.writers(relation, now)
         freeze = measurer.ddl_freeze(relation, now)
         utc = measurer.utc_semantics(relation, column, now)
+        taken = (writers, freeze, utc)
+        write_all_new({out / f"{m.digest.removeprefix('sha256:')}.json": m.to_bytes() for m in taken})
     except DponeError as error:
         fail(error, output)
-    write_all_new(
-        {out / f"{m.digest.removeprefix('sha256:')}.json": m.to_bytes() for m in (writers, freeze, utc)}
-    )
     findings = (
         *writer_findings(writers, allowed),
         *freeze_findings(freeze, allowed, max(freeze.ddl_epoch, 1), ()),
