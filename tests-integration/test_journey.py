@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from dpone.composition.clock import SystemClock
 from dpone.composition.runtime import odbc_fields
 from dpone_lab import lab_policies
 from dpone_lab.cli import app as lab
-from dpone_lab.composition import settings_of
+from dpone_lab.composition import settings_of, with_login
 from dpone_lab.profile import LabProfile, running_lab
 
 if TYPE_CHECKING:
@@ -456,6 +456,35 @@ def test_the_product_adopts_nothing_and_the_lab_adopts_activates_and_publishes_t
     )
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["status"] == "FULLY_COMPLETE"
+
+
+def test_a_login_that_may_not_see_definitions_makes_an_unverified_snapshot_and_no_release(
+    journey: Journey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(pyodbc.connect(journey.profile.mssql_dsn, autocommit=True)) as connection:
+        for statement in (
+            "CREATE LOGIN blind WITH PASSWORD = 'B1ind-pass-word'",
+            "CREATE USER blind FOR LOGIN blind",
+            "GRANT SELECT ON SCHEMA::raw TO blind",
+        ):
+            connection.execute(statement)
+    blind = with_login(journey.profile.mssql_dsn, "blind", "B1ind-pass-word")
+    monkeypatch.setattr(journey, "profile", replace(journey.profile, mssql_dsn=blind))
+    place = (f"{journey.profile.directory}/project", "--database", "lab", "--schema", "mart")
+    policy = ("--platform-policy", f"{journey.folder}/platform.yaml")
+    hidden = ("--deadlines", journey.path("deadlines"), *LIMITS, "--out", journey.path("hidden"))
+    code, told = journey.run("refresh", "catalog", *place, *policy, *hidden)
+    assert (code, bool(told["unreadable"])) == (4, True)
+    proofs = ("--catalog", journey.path("hidden"), "--certified-tuple", journey.path("tuple"))
+    out = ("--out", journey.path("unverified"))
+    assert journey.run("refresh", "compile", *place, *policy, *proofs, *out)[0] == 4
+    given = [
+        word for name in ("profile", "platform", "settings") for word in (f"--{name}", journey.path(name))
+    ]
+    folder = journey.folder / "no-release"
+    code, told = journey.run("refresh", "release", journey.path("unverified"), *given, "--out", str(folder))
+    assert (code, told["code"]) == (1, "DPONE_PROOF_INCOMPLETE")
+    assert not folder.exists()
 
 
 def test_ddl_after_the_certification_stops_the_next_baseline(journey: Journey) -> None:
