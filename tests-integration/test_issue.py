@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dpone.cli.certify import app as certify
-from dpone.composition.ed25519 import Ed25519Verifier, SigningKey
+from dpone.composition.clock import SystemClock
+from dpone.composition.ed25519 import Ed25519Signer, Ed25519Verifier, SigningKey
 from dpone_contracts.canonical import decode, sha256_text
 from dpone_contracts.document import Document, admit_document
 from dpone_contracts.hand_written import AttestedControls, RouteResult
@@ -25,7 +27,8 @@ from dpone_contracts.measurements import (
 )
 from dpone_contracts.ports.signatures import Verification
 from dpone_contracts.receipts import RouteLiveCertificationReceipt, RuntimeAssuranceReceipt
-from dpone_contracts.signatures import DocumentSignature
+from dpone_contracts.signatures import DocumentSignature, key_id_of
+from dpone_contracts.trust import RevocationIndex, TrustPolicy
 
 sys.path.insert(0, str(Path(__file__).parent))
 from deployment_in_memory import story
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 MODEL, ISSUER = story.PRICE, "platform/certifier"
 PROOFS = story.proofs()
 PROVEN = next(each for each in PROOFS.models if each.model_unique_id == MODEL)
-FROM, UNTIL = "2026-08-01T00:00:00Z", "2026-09-01T00:00:00Z"
+FROM, UNTIL = "2026-08-01T00:00:00Z", "2099-09-01T00:00:00Z"
 DIGEST = "sha256:" + "5e" * 32
 ABOUT: dict[str, Any] = {
     "database": story.deployment().mssql_database,
@@ -156,6 +159,9 @@ class Desk:
     )
     measured: dict[str, Measurement] = field(default_factory=measurements)
     model: str = MODEL
+    environment: str = "production"
+    revoked: bool = False
+    signed: bool = True
 
     @property
     def key(self) -> SigningKey:
@@ -166,7 +172,46 @@ class Desk:
         where: dict[str, Any] = self.measured if name in self.measured else self.documents
         where[name] = story.with_fields(where[name], **fields)
 
+    def trust(self) -> list[Document]:
+        """Whom this desk believes: the one key, in one environment."""
+        kinds = ("revocation_index", "route_certification")
+        grant = {"environment": self.environment, "scope": "environment", "named_sha256": []}
+        key = {
+            "key_id": key_id_of(self.key.public_key),
+            "algorithm": "ed25519",
+            "public_key": self.key.public_key,
+            "issuer_authority": ISSUER,
+            "effective_from": FROM,
+            "expires_at": UNTIL,
+            "grants": [{"document_kind": kind, **grant} for kind in kinds],
+        }
+        policy = TrustPolicy.build(
+            trust_domain="pricing",
+            environment=self.environment,
+            effective_from=FROM,
+            expires_at=UNTIL,
+            max_revocation_index_age_seconds=3600,
+            min_revocation_index_epoch=1,
+            keys=[key],
+        )
+        certificate, now = self.documents["route"], f"{SystemClock().now()[:19]}Z"
+        withdrawn = {"document_sha256": certificate.digest, "revoked_at": now, "reason": "withdrawn"}
+        index = RevocationIndex.build(
+            trust_domain="pricing",
+            index_epoch=1,
+            issued_at=now,
+            documents=[withdrawn] if self.revoked else [],
+            keys=[],
+        )
+        signer = Ed25519Signer(ISSUER, self.key)
+        signatures = [signer.sign(each.to_bytes()) for each in (index, certificate)]
+        return [policy, index, *signatures[: 2 if self.signed else 1]]
+
     def issue(self) -> tuple[int, dict[str, Any]]:
+        shutil.rmtree(self.folder / "beside", ignore_errors=True)
+        (self.folder / "beside").mkdir()
+        for number, document in enumerate(self.trust()):
+            (self.folder / "beside" / f"{number}.json").write_bytes(document.to_bytes())
         (self.folder / "measured").mkdir(exist_ok=True)
         for name, measured in self.measured.items():
             (self.folder / "measured" / f"{name}.json").write_bytes(measured.to_bytes())
@@ -174,6 +219,7 @@ class Desk:
             (self.folder / f"{name}.json").write_bytes(document.to_bytes())
         options = [f"--{name}={self.folder / name}.json" for name in self.documents]
         options += [f"--measured={self.folder / 'measured'}", f"--model={self.model}"]
+        options += [f"--beside={self.folder / 'beside'}"]
         options += [f"--key={self.key.reference}", f"--issuer={ISSUER}", f"--out={self.folder / 'out'}"]
         return run("issue", *options)
 
@@ -251,6 +297,19 @@ def route_of_another_toolchain(desk: Desk) -> None:
     desk.change("route", coordinates={**route().coordinates.to_plain(), "toolchain_sha256": DIGEST})
 
 
+def a_route_that_nobody_signed(desk: Desk) -> None:
+    desk.signed = False
+
+
+def a_route_that_is_withdrawn(desk: Desk) -> None:
+    desk.revoked = True
+
+
+def a_route_of_last_year(desk: Desk) -> None:
+    old = {"tested_at": "2025-01-01T00:00:00Z", "effective_from": "2025-01-01T00:00:00Z"}
+    desk.change("route", **old, expires_at="2025-02-01T00:00:00Z")
+
+
 def release_of_other_proofs(desk: Desk) -> None:
     desk.change("release", pre_release_bundle_sha256=DIGEST)
 
@@ -326,6 +385,9 @@ def a_measurement_is_missing(desk: Desk) -> None:
         (unverified_route_of_a_lab_for_production, "DPONE_ASSURANCE_NOT_ISSUABLE", 1),
         (route_of_another_image, "DPONE_ASSURANCE_NOT_ISSUABLE", 1),
         (route_of_another_toolchain, "DPONE_ASSURANCE_NOT_ISSUABLE", 1),
+        (a_route_that_nobody_signed, "DPONE_SIGNATURE_MISSING", 1),
+        (a_route_that_is_withdrawn, "DPONE_CERTIFICATE_REVOKED", 1),
+        (a_route_of_last_year, "DPONE_CERTIFICATE_NOT_CURRENT", 1),
         (release_of_other_proofs, "DPONE_ASSURANCE_NOT_ISSUABLE", 1),
         (release_of_another_policy, "DPONE_ASSURANCE_NOT_ISSUABLE", 1),
         (deployment_of_another_release, "DPONE_ASSURANCE_NOT_ISSUABLE", 1),
@@ -354,7 +416,7 @@ def test_nothing_is_issued_against_what_was_measured_or_of_documents_that_do_not
 
 
 def test_on_a_lab_alone_an_unverified_route_carries_assurances(desk: Desk) -> None:
-    lab = "disposable-lab"
+    desk.environment = lab = "disposable-lab"
     for name in ("policy", "attested"):
         desk.change(name, environment=lab)
     platform = story.with_fields(story.platform(), environment=lab)

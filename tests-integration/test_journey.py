@@ -294,6 +294,9 @@ def write_trust(one: Journey, released: dict[str, Any]) -> None:
     )
     out = ("--out", str(one.folder / "route"))
     one.done("route", "certify", "issue-route", one.path("route-result"), *sign, *out)
+    (one.folder / "trust").mkdir()
+    for name in ("trust-policy", "revocations", "revocations.sig", "route/route_certification.sig"):
+        shutil.copy(one.path(name), one.folder / "trust")
 
 
 def certify_model(one: Journey, model: str, table: str) -> None:
@@ -327,6 +330,7 @@ def certify_model(one: Journey, model: str, table: str) -> None:
         *("--release", str(release_ / "release-descriptor.json"), "--deployment", one.path("descriptor")),
         *("--platform", one.path("platform"), *policy, "--attested", one.path("attested")),
         *("--route", str(one.folder / "route" / "route_certification.json")),
+        *("--beside", str(one.folder / "trust")),
         *("--key", f"file:{one.folder}/certifier.pem", "--issuer", ISSUER),
         *("--out", str(one.folder / "assurances")),
     )

@@ -21,10 +21,12 @@ from dpone.application.evidence import collect, write_folder
 from dpone.application.freeze import freeze_target
 from dpone.application.release import WorkflowRelease, release_workflow
 from dpone.application.services import require
+from dpone.application.trust import TrustEvidence
 from dpone.cli.deployment_folder import read_folder
 from dpone.cli.release import read_policy_sha256
 from dpone.composition.catalog_snapshot import snapshot_document
 from dpone.composition.clock import SystemClock
+from dpone.composition.ed25519 import Ed25519Verifier
 from dpone.composition.operator import Promotion
 from dpone.composition.runtime import build_deployment_ports, odbc_fields
 from dpone_contracts.canonical import canonical_bytes
@@ -356,6 +358,8 @@ def _held(
         proofs=proofs,
         route=route,
         model_unique_id=model.model_unique_id,
+        evidence=TrustEvidence.of(notary.documents),
+        verifier=Ed25519Verifier(),
     )
     now = SystemClock().now()
     measured = Measured(
@@ -363,7 +367,7 @@ def _held(
         notary.note(ports.measurer.ddl_freeze(target, now)),
         notary.note(ports.measurer.utc_semantics(target, model.event_time_column, now)),
     )
-    writers, freeze, column = (notary.keep(receipt).digest for receipt in issuer.issue(measured))
+    writers, freeze, column = (notary.keep(receipt).digest for receipt in issuer.issue(measured, now))
     return ModelDeployment.build(
         deployment_id=descriptor.deployment_id,
         model_unique_id=model.model_unique_id,

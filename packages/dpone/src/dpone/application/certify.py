@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpone.application.release import proofs_of
+from dpone.application.trust import verify_certificate
 from dpone_contracts.canonical import canonical_bytes
 from dpone_contracts.document import without
 from dpone_contracts.errors import DponeError, ExitClass
@@ -16,6 +17,7 @@ from dpone_contracts.receipts import ROUTE_EVIDENCE, RouteLiveCertificationRecei
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from dpone.application.trust import TrustEvidence
     from dpone_contracts.descriptors import DeploymentDescriptor, ModelProofs, ProofBundle, ReleaseDescriptor
     from dpone_contracts.hand_written import AttestedControls, RouteResult
     from dpone_contracts.measurements import (
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     )
     from dpone_contracts.policies import PlatformPolicy
     from dpone_contracts.ports.attestor import Attestor
+    from dpone_contracts.ports.signatures import SignatureVerifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +58,21 @@ class AssuranceIssuer:
     proofs: ProofBundle
     route: RouteLiveCertificationReceipt
     model_unique_id: str
+    evidence: TrustEvidence
+    verifier: SignatureVerifier
 
-    def issue(self, measured: Measured) -> tuple[RuntimeAssuranceReceipt, ...]:
+    def issue(self, measured: Measured, now: str) -> tuple[RuntimeAssuranceReceipt, ...]:
         """Writer exclusivity, DDL freeze and UTC semantics, in this order: all three, or none.
 
         Raises `DponeError`: DPONE_ASSURANCE_NOT_ISSUABLE where the documents are of several releases, targets or
-        environments, or the route permits nothing here; the finding that speaks against an assurance (a positive one
-        before what is only hidden).
+        environments, or the route permits nothing here; why the route's own signature is not believed at this instant;
+        the finding that speaks against an assurance (a positive one before what is only hidden).
         """
         model = proofs_of(self.proofs, self.model_unique_id)
         for rule, holds, observed in self._links(model, measured):
             if not holds:
                 raise DponeError("DPONE_ASSURANCE_NOT_ISSUABLE", observed, {"rule": rule})
+        verify_certificate(self.evidence, self.verifier, self.route, now)
         self._refuse_findings(model, measured)
         return (
             self._issue(

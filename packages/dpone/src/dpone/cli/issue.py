@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 import typer
 
 from dpone.application.certify import AssuranceIssuer, Measured, issue_route
+from dpone.application.trust import TrustEvidence
 from dpone.cli.documents import DOCUMENT_FILE, read_document, read_kind, write_all_new
 from dpone.cli.errors import fail
 from dpone.cli.schemas import Format, FormatOption
-from dpone.composition.ed25519 import Ed25519Attestor, Ed25519Signer, SigningKey
+from dpone.composition.clock import SystemClock
+from dpone.composition.ed25519 import Ed25519Attestor, Ed25519Signer, Ed25519Verifier, SigningKey
 from dpone_contracts.canonical import sha256_text
 from dpone_contracts.descriptors import DeploymentDescriptor, ProofBundle, ReleaseDescriptor
 from dpone_contracts.errors import DponeError
@@ -30,6 +32,7 @@ from dpone_contracts.receipts import RouteLiveCertificationReceipt
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dpone_contracts.document import Document
     from dpone_contracts.trust import Certificate
 
 SCHEMA: Final = "dpone.certify-issue.v1"
@@ -64,6 +67,14 @@ def issue(
     policy: Annotated[Path, DOCUMENT_FILE],
     attested: Annotated[Path, DOCUMENT_FILE],
     route: Annotated[Path, DOCUMENT_FILE],
+    beside: Annotated[
+        Path,
+        typer.Option(
+            exists=True,
+            file_okay=False,
+            help="Folder with trust policy, signed revocation index and the route's signature.",
+        ),
+    ],
     key: _Key,
     issuer: _Issuer,
     out: _Out,
@@ -74,27 +85,25 @@ def issue(
     Exit code 1 where a measurement or the route speaks against it, 4 where part of the engine was hidden.
     """
     maker = Ed25519Attestor(issuer, SigningKey(key))
-    issuing = AssuranceIssuer(
-        attestor=maker,
-        policy=read_kind(policy, RuntimeAssurancePolicy, output),
-        attested=read_kind(attested, AttestedControls, output),
-        release=read_kind(release, ReleaseDescriptor, output),
-        deployment=read_kind(deployment, DeploymentDescriptor, output),
-        platform=read_kind(platform, PlatformPolicy, output),
-        proofs=read_kind(proofs, ProofBundle, output),
-        route=read_kind(route, RouteLiveCertificationReceipt, output),
-        model_unique_id=model,
-    )
-    documents = [read_document(path, output) for path in sorted(measured.glob("*.json"))]
-    shown = [document for document in documents if isinstance(document, Measurement)]
     try:
-        receipts = issuing.issue(
-            Measured(
-                _only(shown, WriterMeasurement),
-                _only(shown, DdlFreezeMeasurement),
-                _only(shown, UtcMeasurement),
-            )
+        issuing = AssuranceIssuer(
+            attestor=maker,
+            policy=read_kind(policy, RuntimeAssurancePolicy, output),
+            attested=read_kind(attested, AttestedControls, output),
+            release=read_kind(release, ReleaseDescriptor, output),
+            deployment=read_kind(deployment, DeploymentDescriptor, output),
+            platform=read_kind(platform, PlatformPolicy, output),
+            proofs=read_kind(proofs, ProofBundle, output),
+            route=read_kind(route, RouteLiveCertificationReceipt, output),
+            model_unique_id=model,
+            evidence=TrustEvidence.of(_all_of(beside, output)),
+            verifier=Ed25519Verifier(),
         )
+        shown = [each for each in _all_of(measured, output) if isinstance(each, Measurement)]
+        taken = Measured(
+            _only(shown, WriterMeasurement), _only(shown, DdlFreezeMeasurement), _only(shown, UtcMeasurement)
+        )
+        receipts = issuing.issue(taken, SystemClock().now())
         named = {f"{each.subject.assurance_kind}.{model}": each for each in receipts}
         told = _kept(named, maker, out)
     except DponeError as error:
@@ -131,6 +140,10 @@ def issue_route_command(
     except DponeError as error:
         fail(error, output)
     _tell(told, output)
+
+
+def _all_of(folder: Path, output: Format) -> list[Document]:
+    return [read_document(path, output) for path in sorted(folder.glob("*.json"))]
 
 
 def _only(shown: list[Measurement], kind: type[M]) -> M:
