@@ -248,3 +248,12 @@ def test_a_refused_file_leaves_none_and_names_path_and_rule(
     assert not out.exists()
     if "schema" not in change:
         assert set(told["evidence"]) == {"path", "rule"}
+
+
+def test_a_place_where_no_file_can_be_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "written.json").write_text(json.dumps(SETTINGS))
+    for out in (tmp_path, tmp_path / "written.json" / "sealed.json"):
+        command = ["seal", str(tmp_path / "written.json"), "--out", str(out), "--format", "json"]
+        done = CliRunner().invoke(schemas.app, command)
+        assert (done.exit_code, json.loads(done.stdout)["code"]) == (2, "DPONE_USAGE")
+    assert [path.name for path in tmp_path.iterdir()] == ["written.json"]

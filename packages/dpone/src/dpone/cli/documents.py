@@ -52,22 +52,31 @@ def document_error(path: Path, error: DocumentError) -> DponeError:
 def write_all_new(files: Mapping[Path, bytes]) -> None:
     """Write files create-only: whole or not at all each; the same bytes there already are as good.
 
-    Raises `DponeError` DPONE_USAGE before anything is written where other bytes stand under one of the names.
+    Raises `DponeError` DPONE_USAGE: before anything is written where other bytes stand under one of the names, and
+    where a file can't be written.
     """
-    for path, data in files.items():
-        if path.exists() and (not path.is_file() or path.read_bytes() != data):
-            raise _taken(path)
-    for path, data in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-") as fresh:
-            fresh.write(data)
-            fresh.flush()
-            Path(fresh.name).chmod(0o644)
-            try:
-                os.link(fresh.name, path)
-            except FileExistsError:
-                if path.read_bytes() != data:
-                    raise _taken(path) from None
+    try:
+        for path, data in files.items():
+            if path.exists() and (not path.is_file() or path.read_bytes() != data):
+                raise _taken(path)
+        for path, data in files.items():
+            _write_new(path, data)
+    except OSError as error:
+        where = error.filename or next(iter(files))
+        raise DponeError("DPONE_USAGE", f"{where} can't be written: {error.strerror}") from None
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-") as fresh:
+        fresh.write(data)
+        fresh.flush()
+        Path(fresh.name).chmod(0o644)
+        try:
+            os.link(fresh.name, path)
+        except FileExistsError:
+            if path.read_bytes() != data:
+                raise _taken(path) from None
 
 
 def _taken(path: Path) -> DponeError:
