@@ -20,9 +20,11 @@ from dpone_contracts.testing.memory_files import MemoryFrozenBytes, MemoryIndex
 from dpone_contracts.testing.memory_ports import MemoryPorts, memory_ports
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dpone.application.activation import Activated
+    from dpone.application.trust import Certified
     from dpone_contracts.document import Document
-    from dpone_contracts.identity import DeploymentStage
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "packages" / "dpone-contracts" / "tests"))
 import identity_story as story
@@ -77,9 +79,9 @@ def files_of(documents: list[Document]) -> dict[str, bytes]:
 
 
 class Believed:
-    """Believes every stage: whether one may be believed is `test_trust`'s question."""
+    """Believes every certificate: whether one may be believed is `test_trust`'s question."""
 
-    def require(self, stage: DeploymentStage, now: str) -> None:
+    def require(self, certified: Iterable[Certified], now: str) -> None:
         """Nothing is judged."""
 
     def documents(self) -> tuple[Document, ...]:
@@ -132,7 +134,7 @@ def world() -> World:
     return World(
         inputs,
         ports,
-        BaselineServices(**shared, sql_server=sql, clickhouse=click),
+        BaselineServices(**shared, sql_server=sql, clickhouse=click, trust=Believed()),
         ActivationServices(**shared, index=index, trust=Believed()),
         frozen,
         index,

@@ -27,6 +27,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from deployment_in_memory import World, deployment_documents, files_of, story, world
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dpone.application.trust import Certified
+    from dpone_contracts.document import Document
     from dpone_contracts.effects import EffectResult
     from dpone_contracts.ports.activation_store import ActivationRecord, TargetHead
     from dpone_contracts.receipts import BaselineAdoptionReceipt
@@ -120,6 +124,58 @@ def test_an_adopted_baseline_is_left_as_it_stands_whatever_the_relation_holds_no
         one.engines[1].uuids[relation] = "6f1c8a52-8a36-4b0e-9f59-0d1a4c1b2bff"
     assert adopt_baselines(one.baseline, one.inputs) == first
     assert rows(one) == before
+
+
+class Judging:
+    """Notes what it is asked about, and believes nothing where `code` is given."""
+
+    def __init__(self, one: World, code: str | None = None) -> None:
+        self.one, self.code = one, code
+        self.asked: list[str] = []
+
+    def require(self, certified: Iterable[Certified], now: str) -> None:  # noqa: ARG002 - the judge's signature
+        assert not self.one.frozen.held
+        assert not self.one.ports.activations.control.rows.owners
+        self.asked += [certificate.digest for each in certified for certificate in each.certificates]
+        if self.code is not None:
+            raise DponeError(self.code, "not believed")
+
+    def documents(self) -> tuple[Document, ...]:
+        return ()
+
+
+def test_every_certificate_that_baselines_name_is_judged_before_the_first_is_written() -> None:
+    one = world()
+    judge = Judging(one)
+    receipts = adopt_baselines(replace(one.baseline, trust=judge), one.inputs)
+    named = {
+        digest
+        for receipt in receipts.values()
+        for digest in (
+            receipt.clickhouse_assurance_sha256,
+            receipt.writer_assurance_sha256,
+            receipt.ddl_assurance_sha256,
+            receipt.utc_assurance_sha256,
+        )
+    }
+    assert len(receipts) == 2
+    assert set(judge.asked) == named
+
+
+@pytest.mark.parametrize("code", ["DPONE_SIGNATURE_FORGED", "DPONE_REVOCATION_INDEX_STALE", None])
+def test_a_baseline_whose_certificates_are_not_believed_is_not_adopted(code: str | None) -> None:
+    one = world()
+    before = rows(one)
+    judge = None if code is None else Judging(one, code)
+    with pytest.raises(DponeError, match=code or "DPONE_TRUST_POLICY_MISSING"):
+        adopt_baselines(replace(one.baseline, trust=judge), one.inputs)
+    assert (rows(one), one.frozen.held) == (before, {})
+
+
+def test_an_adopted_baseline_outlives_its_certificates() -> None:
+    one = world()
+    first = adopt_baselines(one.baseline, one.inputs)
+    assert adopt_baselines(replace(one.baseline, trust=None), one.inputs) == first
 
 
 def test_no_day_is_activated_without_an_adopted_baseline() -> None:

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import dpone_mssql.control_schema
 from dpone.cli.refresh import app as product
 from dpone_airflow_pack.index import read_index
+from dpone_lab.cli import app as lab_app
 from dpone_lab.platform import PodRegistry
 
 if TYPE_CHECKING:
@@ -329,3 +330,23 @@ def test_a_deployment_with_a_changed_document_is_refused_before_any_connection(
     told = json.loads(out)
     assert (code, told["code"]) == (1, "DPONE_DEPLOYMENT_DOCUMENTS")
     assert told["evidence"]["file"] == seal.name
+
+
+def test_no_baseline_is_adopted_without_a_trust_policy_or_signatures(
+    deployed: DeployedLab, tmp_path: Path
+) -> None:
+    """A copy without `frozen/` is a deployment whose baselines this command has never adopted."""
+    before = control_rows(deployed)
+    for number, (kind, code) in enumerate(
+        (("trust-policy", "DPONE_TRUST_POLICY_MISSING"), ("document-signature", "DPONE_SIGNATURE_MISSING"))
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        for file in Path(deployed.folder).glob("*.json"):
+            if not file.name.startswith(f"semantic-refresh-{kind}."):
+                (folder / file.name).write_bytes(file.read_bytes())
+        command = ["refresh", "-d", deployed.profile.directory, "adopt-baseline", f"--deployment={folder}"]
+        done = CliRunner().invoke(lab_app, [*command, "--format=json"])
+        assert (done.exit_code, json.loads(done.stdout)["code"]) == (1, code)
+        assert not (folder / "frozen").exists()
+    assert control_rows(deployed) == before

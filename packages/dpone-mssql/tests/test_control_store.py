@@ -9,9 +9,18 @@ import pytest
 
 from dpone_contracts.effects import Applied, NotApplied
 from dpone_contracts.errors import DponeError
+from dpone_contracts.relations import SqlRelation
 from dpone_contracts.testing.plan_example import ExampleModel, made_up
+from dpone_mssql.catalog import MssqlDdlFreeze
 from dpone_mssql.connection import Session, SqlServerConfig, SqlServerError
-from dpone_mssql.control_schema import COMPARE_AND_SET, CREATE_ONLY, ControlNames, identity, install
+from dpone_mssql.control_schema import (
+    COMPARE_AND_SET,
+    CREATE_ONLY,
+    FREEZE,
+    ControlNames,
+    identity,
+    install,
+)
 from dpone_mssql.documents import MssqlDocumentStore
 from dpone_mssql.testing.refreshed import Refreshed, applied, refreshed
 
@@ -81,12 +90,12 @@ def tables_there(config: SqlServerConfig) -> dict[str, bool]:
     return {str(name): triggers > 0 for name, triggers in rows}
 
 
-def test_every_table_that_is_there_is_create_only_or_compare_and_set_and_none_is_forgotten(
+def test_every_table_that_is_there_has_its_kind_and_none_is_forgotten(
     built: Refreshed,
 ) -> None:
     assert tables_there(built.config) == {
         **dict.fromkeys(("store", *CREATE_ONLY), True),
-        **dict.fromkeys((*COMPARE_AND_SET, "pins"), False),
+        **dict.fromkeys((*COMPARE_AND_SET, *FREEZE, "pins"), False),
     }
 
 
@@ -118,7 +127,8 @@ def errors_of(config: SqlServerConfig, statement: str, tables: tuple[str, ...]) 
 def test_not_even_the_installer_changes_what_was_written(
     built: Refreshed, statement: str, number: int
 ) -> None:
-    tables = tuple(name for name in tables_there(built.config) if name not in {*COMPARE_AND_SET, "pins"})
+    changing = {*COMPARE_AND_SET, *FREEZE, "pins"}
+    tables = tuple(name for name in tables_there(built.config) if name not in changing)
     assert errors_of(built.config, statement, tables) == dict.fromkeys(tables, number)
 
 
@@ -146,6 +156,33 @@ def test_the_runtime_has_no_right_to_change_what_was_written(
 def test_the_runtime_does_not_delete_compare_and_set_rows(built: Refreshed, runtime: SqlServerConfig) -> None:
     found = errors_of(runtime, "DELETE FROM [dpone_control].[{table}];", COMPARE_AND_SET)
     assert found == dict.fromkeys(COMPARE_AND_SET, 229)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO [dpone_control].[{table}] SELECT * FROM [dpone_control].[{table}];",
+        "UPDATE [dpone_control].[{table}] SET [{column}] = [{column}];",
+        "DELETE FROM [dpone_control].[{table}];",
+    ],
+)
+def test_the_runtime_neither_covers_nor_uncovers_nor_counts_back(
+    built: Refreshed, runtime: SqlServerConfig, statement: str
+) -> None:
+    assert errors_of(runtime, statement, FREEZE) == dict.fromkeys(FREEZE, 229)
+
+
+def test_ddl_of_the_runtime_itself_moves_the_epoch(
+    built: Refreshed, runtime: SqlServerConfig, names: ControlNames
+) -> None:
+    """dbt's login may alter its schema: the trigger counts that as dbo, who may write the epoch."""
+    freeze, name = MssqlDdlFreeze(built.config, names), f"{built.models[0].name}_read"
+    built.sql(f"CREATE TABLE [mart].[{name}] ([id] int NULL);")
+    target = SqlRelation(built.target.mssql_control_database, "mart", name)
+    first = applied(freeze.cover(target, ()))
+    with Session(runtime) as session:
+        session.rows(f"ALTER TABLE [mart].[{name}] ADD [more] int NULL;")
+    assert (first, freeze.epoch(target)) == (1, 2)
 
 
 @pytest.mark.parametrize("table", sorted(CREATE_ONLY))

@@ -13,6 +13,8 @@ import pytest
 
 from dpone_contracts.effects import Applied, NotApplied, Reason, Unknown
 from dpone_contracts.ports.refresh_state import AllocationAmounts
+from dpone_contracts.relations import SqlRelation
+from dpone_mssql.catalog import MssqlDdlFreeze
 from dpone_mssql.connection import (
     Refused,
     Session,
@@ -124,6 +126,24 @@ def test_a_commit_without_an_answer_is_unknown_whether_it_landed_or_not(
     assert isinstance(result, Unknown)
     assert result.reason.code == ADMISSION_UNKNOWN
     assert (found.state.read_admission(binding.digest) is not None) is arrives
+
+
+@pytest.mark.parametrize("arrives", [True, False], ids=["answer lost", "request lost"])
+def test_a_freeze_without_an_answer_is_unknown_and_covering_again_says_the_epoch(
+    installer: SqlServerConfig, names: ControlNames, keys_only: ExampleModel, *, arrives: bool
+) -> None:
+    found = refreshed(installer, names, (keys_only,))
+    name = f"frozen_{found.models[0].name}"
+    found.sql(f"CREATE TABLE [mart].[{name}] ([id] int NULL);")
+    target = SqlRelation(found.target.mssql_control_database, "mart", name)
+    with cutting_proxy(installer, arrives=arrives) as port:
+        result = MssqlDdlFreeze(through(installer, port), names).cover(target, ())
+    assert isinstance(result, Unknown)
+    assert result.reason.code == "DPONE_DDL_FREEZE_COMMIT_UNKNOWN"
+    freeze = MssqlDdlFreeze(installer, names)
+    assert freeze.epoch(target) == (1 if arrives else None)
+    assert freeze.cover(target, ()) == Applied(1)
+    assert freeze.cover(target, ()) == Applied(1)
 
 
 def test_after_an_unanswered_commit_the_handle_is_closed_without_a_rollback(

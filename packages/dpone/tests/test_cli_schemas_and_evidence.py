@@ -194,3 +194,66 @@ def test_command_and_script_end_alike_on_odd_folders(
         assert "cannot read" in ours.stderr
     else:
         assert "plan.JSON" in ran.stdout or "nothing is proven" in ran.stdout
+
+
+SETTINGS = {
+    "schema": "dpone.semantic-refresh-release-settings.v1",
+    "asset_uris": {"model.a.x": "clickhouse://c/mart/x"},
+    "connection_ref": "mssql",
+    "database": "Dwh",
+    "model_schema": "mart",
+    "login_timeout_seconds": 15,
+    "query_timeout_seconds": 60,
+    "timeout_seconds": 600,
+}
+
+
+def seal(plain: dict[str, Any], tmp_path: Path) -> tuple[Any, Path]:
+    written, out = tmp_path / "written.json", tmp_path / "sealed.json"
+    written.write_text(json.dumps(plain, indent=2))
+    done = CliRunner().invoke(schemas.app, ["seal", str(written), "--out", str(out), "--format", "json"])
+    return done, out
+
+
+def test_a_sealed_file_is_valid_and_sealing_it_again_changes_nothing(tmp_path: Path) -> None:
+    done, out = seal(SETTINGS, tmp_path)
+    assert done.exit_code == 0, done.output
+    kept, told = out.read_bytes(), json.loads(done.stdout)
+    assert told["digest"] == json.loads(kept)["release_settings_sha256"]
+    assert CliRunner().invoke(schemas.app, ["validate", str(out)]).exit_code == 0
+    assert seal(SETTINGS, tmp_path)[0].exit_code == 0
+    other, _ = seal({**SETTINGS, "database": "Other"}, tmp_path)
+    assert (other.exit_code, json.loads(other.stdout)["code"]) == (2, "DPONE_USAGE")
+    assert out.read_bytes() == kept
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "exit_code"),
+    [
+        ({"database": " Dwh"}, "DPONE_DOCUMENT_SPELLING", 1),
+        ({"release_settings_sha256": "sha256:" + "0" * 64}, "DPONE_DOCUMENT_DIGEST", 5),
+        (
+            {"schema": "dpone.semantic-refresh-runtime-assurance-receipt.v1"},
+            "DPONE_DOCUMENT_NOT_HAND_WRITTEN",
+            1,
+        ),
+    ],
+)
+def test_a_refused_file_leaves_none_and_names_path_and_rule(
+    tmp_path: Path, change: dict[str, str], code: str, exit_code: int
+) -> None:
+    done, out = seal({**SETTINGS, **change}, tmp_path)
+    told = json.loads(done.stdout)
+    assert (done.exit_code, told["code"]) == (exit_code, code)
+    assert not out.exists()
+    if "schema" not in change:
+        assert set(told["evidence"]) == {"path", "rule"}
+
+
+def test_a_place_where_no_file_can_be_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "written.json").write_text(json.dumps(SETTINGS))
+    for out in (tmp_path, tmp_path / "written.json" / "sealed.json"):
+        command = ["seal", str(tmp_path / "written.json"), "--out", str(out), "--format", "json"]
+        done = CliRunner().invoke(schemas.app, command)
+        assert (done.exit_code, json.loads(done.stdout)["code"]) == (2, "DPONE_USAGE")
+    assert [path.name for path in tmp_path.iterdir()] == ["written.json"]

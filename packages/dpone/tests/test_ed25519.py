@@ -112,8 +112,13 @@ def test_the_private_key_shows_in_no_output_error_or_document(tmp_path: Path) ->
     )
     signed = run(*sign, "--format", "json")
     assert signed.exit_code == 0
-    again = run(*sign)
-    assert again.exit_code == 2
+    kept = out.read_bytes()
+    assert run(*sign).exit_code == 0
+    assert out.read_bytes() == kept
+    taken = tmp_path / "taken.json"
+    taken.write_bytes(b"other")
+    again = run(*sign[:-1], str(taken))
+    assert (again.exit_code, taken.read_bytes()) == (2, b"other")
     path.chmod(0o644)
     exposed = run(*sign[:-1], str(tmp_path / "other.json"))
     assert exposed.exit_code == 1

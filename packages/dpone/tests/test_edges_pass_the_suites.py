@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dpone.composition.clock import SystemClock
-from dpone.composition.ed25519 import Ed25519Signer, Ed25519Verifier, SigningKey
+from dpone.composition.ed25519 import Ed25519Attestor, Ed25519Signer, Ed25519Verifier, SigningKey
 from dpone.composition.guard import ProductionGuard
-from dpone_contracts.testing.edge_suite import ClockSuite, GuardSuite, SignatureSuite
+from dpone_contracts.testing.edge_suite import AttestorSuite, ClockSuite, GuardSuite, SignatureSuite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,3 +39,9 @@ class TestEd25519(SignatureSuite):
     @pytest.fixture
     def public_key(self, signer: Ed25519Signer) -> str:
         return signer.key.public_key
+
+
+class TestEd25519Attestor(AttestorSuite):
+    @pytest.fixture
+    def attestor(self, tmp_path: Path) -> Ed25519Attestor:
+        return Ed25519Attestor("platform/certifier", SigningKey.generate(tmp_path / "key.pem"))

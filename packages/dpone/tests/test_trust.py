@@ -10,8 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dpone.application.activation import ActivationServices, activate
-from dpone.application.certify import AssuranceIssuer, Attested
-from dpone.application.trust import Trust, TrustEvidence, require_trusted
+from dpone.application.trust import Trust, TrustEvidence, certified_in, require_trusted
 from dpone.cli import certify
 from dpone.composition.ed25519 import Ed25519Signer, Ed25519Verifier, SigningKey
 from dpone_contracts.errors import DponeError, ExitClass
@@ -32,7 +31,6 @@ from dpone_contracts.testing.memory_control import (
     disposable_store,
 )
 from dpone_contracts.testing.memory_edges import (
-    DigestAttestor,
     DisposableStoresOnly,
     MemoryRevocationLog,
     SteppingClock,
@@ -348,7 +346,7 @@ class World:
         )
 
     def require(self) -> None:
-        require_trusted(self.trust, self.stage, NOW)
+        require_trusted(self.trust, certified_in(self.stage), NOW)
 
     def refused(self) -> DponeError:
         with pytest.raises(DponeError) as refused:
@@ -616,7 +614,7 @@ def test_each_failure_has_its_code(world: World, happens: Callable[[World], None
 def test_without_an_index_nothing_is_decided(world: World) -> None:
     trust = replace(world.trust, evidence=replace(world.trust.evidence, index=None))
     with pytest.raises(DponeError) as refused:
-        require_trusted(trust, world.stage, NOW)
+        require_trusted(trust, certified_in(world.stage), NOW)
     assert refused.value.code == "DPONE_REVOCATION_INDEX_MISSING"
     assert refused.value.exit_class is ExitClass.UNVERIFIED
 
@@ -678,36 +676,6 @@ class TestMemoryRevocationLog(RevocationLogSuite):
     @pytest.fixture
     def revocations(self) -> MemoryRevocationLog:
         return MemoryRevocationLog()
-
-
-def issuer_of(world: World) -> AssuranceIssuer:
-    """An issuer that never comes to build anything."""
-    nothing = cast("Any", None)
-    attested = Attested(made_up("jobs"), made_up("control"), FROM, UNTIL, "test")
-    model = cast("Any", world.stage.proofs.models[0])
-    ids = ("mssql://lab/mart.flight", made_up("route"))
-    return AssuranceIssuer(DigestAttestor(), world.allowed, attested, nothing, nothing, nothing, model, *ids)
-
-
-def test_no_writer_exclusivity_is_issued_while_somebody_else_writes(world: World) -> None:
-    a_writer_appeared(world)
-    with pytest.raises(DponeError) as refused:
-        issuer_of(world).writer_exclusivity(world.engine.writers(TARGET, NOW))
-    assert refused.value.code == "DPONE_WRITER_NOT_EXCLUSIVE"
-
-
-def test_no_ddl_freeze_is_issued_without_a_positive_epoch(world: World) -> None:
-    world.engine.freeze_shown["ddl_epoch"] = 0
-    with pytest.raises(DponeError) as refused:
-        issuer_of(world).ddl_freeze(world.engine.ddl_freeze(TARGET, NOW))
-    assert refused.value.code == "DPONE_DDL_EPOCH_MOVED"
-
-
-def test_no_utc_semantics_is_issued_for_a_local_clock(world: World) -> None:
-    a_local_clock_became_the_default(world)
-    with pytest.raises(DponeError) as refused:
-        issuer_of(world).utc_semantics(world.engine.utc_semantics(TARGET, "at", NOW))
-    assert refused.value.code == "DPONE_UTC_LOCAL_CLOCK"
 
 
 def verified(*arguments: str) -> Result:

@@ -55,6 +55,7 @@ DPONE_ARTIFACT_STORE_REFUSED | REFUSED | The object store refused the request, a
 DPONE_ARTIFACT_STORE_UNAVAILABLE | UNVERIFIED | The object store could not be reached or refused the credentials before anything was written | endpoint, bucket and credential reference | dpone refresh status
 DPONE_ARTIFACT_STORE_UNFIT | REFUSED | The store failed the start-up probe: a second create of a key must fail, and versions must be exact | conditional writes and versioning of the bucket | dpone refresh status
 DPONE_ASSURANCE_EVIDENCE_DIFFERS | REFUSED | An assurance does not bind the measurement, policy or allowlist that was handed over with it | the digests in the evidence | dpone certify verify
+DPONE_ASSURANCE_NOT_ISSUABLE | REFUSED | The documents that were handed over permit no certificate: they are of other releases, targets or environments, or the route did not pass | the rule in the evidence | dpone certify issue --help
 DPONE_ATTEMPT_ALREADY_INVOKED | REFUSED | The attempt has been launched before or its fate is settled; SQL is never tried again | the attempt's intent and fate rows | dpone refresh status
 DPONE_ATTEMPT_NOT_QUIESCENT | UNVERIFIED | Something of the earlier attempt still runs in an engine, or cannot be seen | sessions and queries of the attempt | dpone refresh status
 DPONE_ATTEMPT_NOT_TERMINATED | UNVERIFIED | Nothing trusted proves that the earlier attempt has ended; a heartbeat is no proof | the pod or process of the attempt | dpone refresh status
@@ -118,7 +119,8 @@ DPONE_DATABASE_DIFFERS | REFUSED | Connection, target and control state are not 
 DPONE_DAY_NOT_CLOSED | REFUSED | The day is not over, or its lag has not passed; only a closed UTC day is planned | closed_day_lag_days of the platform policy, and the clock | dpone refresh status
 DPONE_DBT_PROJECT_UNFIT | USAGE | The dbt project can't be put under the platform's root | the file or setting in the message; `dbt deps` installs packages | dpone refresh compile
 DPONE_DDL_EPOCH_MOVED | REFUSED | The target or an object that its model reads was changed since it was certified | DDL on the covered objects | dpone refresh status
-DPONE_DDL_FREEZE_UNCOVERED | REFUSED | No DDL epoch covers the target, or a covered name stands for another object now | coverage and epochs of the control schema | dpone certify measure
+DPONE_DDL_FREEZE_COMMIT_UNKNOWN | UNKNOWN | The commit that covers a target with a DDL epoch was sent and its answer was lost | the epoch that the same command says; covering again changes nothing where it is covered | dpone certify freeze
+DPONE_DDL_FREEZE_UNCOVERED | REFUSED | No DDL epoch covers the target, or a covered name stands for another object now | coverage and epochs of the control schema | dpone certify freeze
 DPONE_DDL_FREEZE_UNVERIFIED | UNVERIFIED | Part of what a DDL freeze stands on is hidden from the measuring principal | what the message names; VIEW DEFINITION, VIEW ANY DEFINITION | dpone certify measure
 DPONE_DDL_TRIGGER_IN_REACH | REFUSED | Somebody who is not a named installer or administrator can disable the trigger that counts DDL | the principal and the ways in the message | dpone certify measure
 DPONE_DDL_TRIGGER_OFF | REFUSED | The database trigger that counts DDL is disabled or absent | sys.triggers, and who disabled it | dpone certify measure
@@ -132,6 +134,7 @@ DPONE_DOCUMENT_CONFLICT | CORRUPTION | Other bytes are stored under this schema 
 DPONE_DOCUMENT_CORRUPT | CORRUPTION | Stored bytes are not those of the digest that they are stored under | the document in the evidence | stop and call the platform's owner
 DPONE_DOCUMENT_DIGEST | CORRUPTION | A document's digest, or one inside it, is not that of its content | the field path in the evidence and where the document comes from | dpone evidence verify DIR
 DPONE_DOCUMENT_FIELD | REFUSED | A field is missing, unknown, or has a value of another kind | the field path in the evidence | dpone schemas export
+DPONE_DOCUMENT_NOT_HAND_WRITTEN | REFUSED | Only a command or a run makes a document of this kind, from what it saw; none is sealed from a file | the schema in the evidence, and the command that makes it | dpone schemas list
 DPONE_DOCUMENT_RULE | REFUSED | Fields of one document contradict a rule of the specification | the rule and the field path in the evidence | dpone schemas validate FILE
 DPONE_DOCUMENT_SCHEMA | REFUSED | The schema id is missing, unknown or not the expected one | the document's schema field | dpone schemas list
 DPONE_DOCUMENT_SPELLING | REFUSED | A value has a second spelling; only one is admitted | the field path in the evidence | dpone schemas validate FILE

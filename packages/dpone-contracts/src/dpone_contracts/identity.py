@@ -332,8 +332,7 @@ def _check_stage(stage: DeploymentStage) -> None:
     for name, held in stage.models.items():
         if held.baseline.deployment_id != stage.deployment.deployment_id:
             raise StageError("one-deployment", f"the baseline of {name} is of another deployment")
-        disposable = stage.platform.environment == DISPOSABLE_ENVIRONMENT
-        if held.route.status != "PASS" and not (disposable and held.route.status == "UNVERIFIED"):
+        if not route_admitted(held.route, stage.platform.environment):
             raise StageError("route-passed", f"the route of {name} is {held.route.status}")
         for kind, assurance in (
             ("writer_exclusivity", held.writer_assurance),
@@ -342,6 +341,12 @@ def _check_stage(stage: DeploymentStage) -> None:
         ):
             if assurance is not None:
                 _check_assurance(name, kind, assurance)
+
+
+def route_admitted(route: RouteLiveCertificationReceipt, environment: str) -> bool:
+    """Whether assurances and plans of an environment may stand on a route: it passed, or nothing there is production."""
+    disposable = environment == DISPOSABLE_ENVIRONMENT
+    return route.status == "PASS" or (disposable and route.status == "UNVERIFIED" and not route.is_revocation)
 
 
 def _check_assurance(model: str, kind: str, assurance: RuntimeAssuranceReceipt) -> None:

@@ -99,7 +99,7 @@ def baseline_generation_id(receipt: Mapping[str, Any]) -> str:
     return digest_checked({name: receipt[name] for name in names})
 
 
-def _exact_fields(
+def exact_fields(
     document: Part, optional: Sequence[str], wanted: Sequence[str], case: str
 ) -> Iterator[Fault]:
     """Yield faults unless exactly the wanted ones of the optional fields are present."""
@@ -111,9 +111,10 @@ def _exact_fields(
             yield broken("fields-by-status", f"{case} needs the field", name)
 
 
-def _schema_case(
+def schema_case(
     constant: Mapping[str, Any], optional: Sequence[str], wanted: Sequence[str]
 ) -> dict[str, Any]:
+    """Describe for a JSON Schema what `exact_fields` says of one case."""
     refused = {name: False for name in optional if name not in wanted}
     return {"properties": {**constant, **refused}, "required": list(wanted)}
 
@@ -145,9 +146,9 @@ class RouteCoordinates(Part):
     toolchain_sha256: Sha256Text
 
 
-_ROUTE_EVIDENCE = ("failure_matrix_sha256", "live_environment_sha256", "live_evidence_sha256")
-_ROUTE_OPTIONAL = (*WINDOW, "tested_at", *_ROUTE_EVIDENCE, *REVOCATION)
-_ROUTE_TESTED = (*WINDOW, "tested_at", *_ROUTE_EVIDENCE)
+ROUTE_EVIDENCE = ("failure_matrix_sha256", "live_environment_sha256", "live_evidence_sha256")
+_ROUTE_OPTIONAL = (*WINDOW, "tested_at", *ROUTE_EVIDENCE, *REVOCATION)
+_ROUTE_TESTED = (*WINDOW, "tested_at", *ROUTE_EVIDENCE)
 _ROUTE_UNTESTED = (*WINDOW, "tested_at")
 
 
@@ -177,9 +178,9 @@ class RouteLiveCertificationReceipt(Document):
 
     SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {
         "oneOf": [
-            _schema_case({"status": {"enum": ["PASS", "FAIL"]}}, _ROUTE_OPTIONAL, _ROUTE_TESTED),
-            _schema_case({"status": {"const": "UNVERIFIED"}}, _ROUTE_OPTIONAL, _ROUTE_UNTESTED),
-            _schema_case({"status": {"const": "UNVERIFIED"}}, _ROUTE_OPTIONAL, REVOCATION),
+            schema_case({"status": {"enum": ["PASS", "FAIL"]}}, _ROUTE_OPTIONAL, _ROUTE_TESTED),
+            schema_case({"status": {"const": "UNVERIFIED"}}, _ROUTE_OPTIONAL, _ROUTE_UNTESTED),
+            schema_case({"status": {"const": "UNVERIFIED"}}, _ROUTE_OPTIONAL, REVOCATION),
         ]
     }
 
@@ -190,11 +191,11 @@ class RouteLiveCertificationReceipt(Document):
 
     def _rules(self) -> Iterator[Fault]:
         if self.status != "UNVERIFIED":
-            yield from _exact_fields(self, _ROUTE_OPTIONAL, _ROUTE_TESTED, "a live result")
+            yield from exact_fields(self, _ROUTE_OPTIONAL, _ROUTE_TESTED, "a live result")
         elif any(getattr(self, name) is not None for name in REVOCATION):
-            yield from _exact_fields(self, _ROUTE_OPTIONAL, REVOCATION, "a revocation")
+            yield from exact_fields(self, _ROUTE_OPTIONAL, REVOCATION, "a revocation")
         else:
-            yield from _exact_fields(self, _ROUTE_OPTIONAL, _ROUTE_UNTESTED, "an unverified route")
+            yield from exact_fields(self, _ROUTE_OPTIONAL, _ROUTE_UNTESTED, "an unverified route")
         yield from window_rules(self.effective_from, self.expires_at)
         if self.tested_at and self.effective_from and instant(self.tested_at) > instant(self.effective_from):
             yield broken("tested-before-effective", "effective before it was tested", "tested_at")
@@ -305,7 +306,7 @@ class RuntimeAssuranceReceipt(Document):
     SCHEMA_RULES: ClassVar[Mapping[str, Any]] = {
         "oneOf": [
             *(
-                _schema_case(
+                schema_case(
                     {
                         "status": {"const": "CERTIFIED"},
                         "subject": {"properties": {"assurance_kind": {"const": kind}}},
@@ -315,16 +316,16 @@ class RuntimeAssuranceReceipt(Document):
                 )
                 for kind, wanted in _CERTIFIED.items()
             ),
-            _schema_case({"status": {"const": "REVOKED"}}, _ASSURANCE_OPTIONAL, REVOCATION),
+            schema_case({"status": {"const": "REVOKED"}}, _ASSURANCE_OPTIONAL, REVOCATION),
         ]
     }
 
     def _rules(self) -> Iterator[Fault]:
         if self.status == "REVOKED":
-            yield from _exact_fields(self, _ASSURANCE_OPTIONAL, REVOCATION, "a revocation")
+            yield from exact_fields(self, _ASSURANCE_OPTIONAL, REVOCATION, "a revocation")
         else:
             kind = self.subject.assurance_kind
-            yield from _exact_fields(self, _ASSURANCE_OPTIONAL, _CERTIFIED[kind], f"a certified {kind}")
+            yield from exact_fields(self, _ASSURANCE_OPTIONAL, _CERTIFIED[kind], f"a certified {kind}")
         yield from window_rules(self.effective_from, self.expires_at)
 
 

@@ -74,6 +74,9 @@ ADDITIVE: Mapping[str, str] = MappingProxyType(
         f"{_PREFIX}writer-measurement.v1": "measurements:WriterMeasurement",
         f"{_PREFIX}ddl-freeze-measurement.v1": "measurements:DdlFreezeMeasurement",
         f"{_PREFIX}utc-measurement.v1": "measurements:UtcMeasurement",
+        f"{_PREFIX}release-settings.v1": "hand_written:ReleaseSettings",
+        f"{_PREFIX}attested-controls.v1": "hand_written:AttestedControls",
+        f"{_PREFIX}route-result.v1": "hand_written:RouteResult",
     }
 )
 """Documents that stand alone beside the published 22."""

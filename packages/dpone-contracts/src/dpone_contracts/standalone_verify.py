@@ -315,7 +315,10 @@ SCHEMAS: dict[str, tuple[str, str]] = {
         "CleanupAcknowledgement",
         "cleanup_receipt_sha256",
     ),
+    "dpone.semantic-refresh-attested-controls.v1": ("AttestedControls", "attested_controls_sha256"),
     "dpone.semantic-refresh-model-deployment.v1": ("ModelDeployment", "model_deployment_sha256"),
+    "dpone.semantic-refresh-release-settings.v1": ("ReleaseSettings", "release_settings_sha256"),
+    "dpone.semantic-refresh-route-result.v1": ("RouteResult", "route_result_sha256"),
 }
 PARTS: dict[str, str] = {
     "AbsentShadow": """
@@ -367,6 +370,11 @@ PARTS: dict[str, str] = {
         mssql_guard_lock_status:=EXCLUSIVE_ACQUIRED clickhouse_cluster_authority_id:id
         clickhouse_query_id_prefix:id clickhouse_quiescence_observation_sha256:sha
         engine_quiescence_receipt_sha256:sha
+    """,
+    "AttestedControls": """
+        schema:=dpone.semantic-refresh-attested-controls.v1 attested_controls_sha256:sha environment:id
+        external_job_inventory_sha256:sha organizational_control_sha256:sha effective_from:instant
+        expires_at:instant producer_version:id
     """,
     "Authoring": """
         mode:=semantic_refresh_v2_template
@@ -703,6 +711,11 @@ PARTS: dict[str, str] = {
         pre_release_bundle_sha256:sha package_artifacts_sha256:sha platform_policy_digest:sha
         sqlserver_lifecycle_policy_sha256:sha toolchain_sha256:sha
     """,
+    "ReleaseSettings": """
+        schema:=dpone.semantic-refresh-release-settings.v1 release_settings_sha256:sha asset_uris:{model,id}
+        connection_ref:id database:id model_schema:id login_timeout_seconds:n1 query_timeout_seconds:n1
+        timeout_seconds:n1
+    """,
     "ReleasedAllocation": """
         allocation_id:sha reservation_id:cleanup workflow_execution_binding_sha256:sha operation_id:sha
         resource_kind:=clickhouse_staging_bytes|prepared_models|retained_generation_bytes|sealed_extract_bytes|shadow_bytes
@@ -748,6 +761,11 @@ PARTS: dict[str, str] = {
         issuer_signature_sha256:sha tested_at?:instant effective_from?:instant expires_at?:instant
         failure_matrix_sha256?:sha live_environment_sha256?:sha live_evidence_sha256?:sha revoked_at?:instant
         revoked_receipt_sha256?:sha revocation_reason?:text
+    """,
+    "RouteResult": """
+        schema:=dpone.semantic-refresh-route-result.v1 route_result_sha256:sha status:=PASS|FAIL|UNVERIFIED
+        coordinates:RouteCoordinates certification_policy_sha256:sha tested_at:instant effective_from:instant
+        expires_at:instant failure_matrix_sha256?:sha live_environment_sha256?:sha live_evidence_sha256?:sha
     """,
     "RunGuardClosure": """
         schema:=dpone.dbt-semantic-refresh-run-guard-closure.v1 run_guard_closure_sha256:sha
@@ -1935,7 +1953,26 @@ def model_deployment(doc: Doc) -> Iterator[Broken]:
         yield "coverage_end", "coverage-not-empty", False
 
 
+def release_settings(doc: Doc) -> Iterator[Broken]:
+    """One Asset a model, and no query outlives the build."""
+    if not distinct(list(doc["asset_uris"].values())):
+        yield "asset_uris", "one-asset-a-model", False
+    if doc["query_timeout_seconds"] > doc["timeout_seconds"]:
+        yield "query_timeout_seconds", "deadlines-nest", False
+
+
+def route_result(doc: Doc) -> Iterator[Broken]:
+    """A live result names all its evidence, an unverified route none."""
+    yield from present(doc, EVIDENCE, () if doc["status"] == "UNVERIFIED" else EVIDENCE)
+    yield from window(doc)
+    if instant(doc["tested_at"]) > instant(doc["effective_from"]):
+        yield "tested_at", "tested-before-effective", False
+
+
 RULES: dict[str, Callable[[Doc], Iterator[Broken]]] = {
+    "ReleaseSettings": release_settings,
+    "AttestedControls": window,
+    "RouteResult": route_result,
     "EffectiveKeyColumn": key_column,
     "OperationPlan": operation_plan,
     "WorkflowPlan": workflow_plan,

@@ -133,6 +133,11 @@ def compile_offline(
     )
 
 
+def platform_manifest(work: Path) -> Path:
+    """Where the manifest of a compile under the platform's root is: what workers build from."""
+    return work / "platform" / "target" / "manifest.json"
+
+
 @dataclass(frozen=True, slots=True)
 class _Compiled:
     manifest: Manifest

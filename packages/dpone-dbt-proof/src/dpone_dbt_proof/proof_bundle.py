@@ -8,7 +8,9 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
-from dpone_contracts.canonical import Json, canonical_bytes, digest_of, sha256_text
+from dpone_contracts.canonical import CanonicalError, Json, canonical_bytes, decode, digest_of, sha256_text
+from dpone_contracts.document import without
+from dpone_contracts.errors import DponeError
 from dpone_contracts.proofs import ModelDefinitionProof
 from dpone_dbt_proof import jinja_policy, tsql_policy
 from dpone_dbt_proof.jinja_closure import MacroIndex
@@ -49,6 +51,19 @@ def bundle_bytes(
     }
     plain["bundle_sha256"] = digest_of(plain)
     return canonical_bytes(plain)
+
+
+def load_bundle(data: bytes) -> dict[str, Any]:
+    """Read a bundle that `bundle_bytes` wrote; raises `DponeError` for other bytes or a digest that is not theirs."""
+    try:
+        plain: dict[str, Any] = decode(data).value
+    except CanonicalError as error:
+        raise DponeError("DPONE_DOCUMENT_TEXT", str(error)) from None
+    if plain.get("schema") != BUNDLE_SCHEMA:
+        raise DponeError("DPONE_DOCUMENT_SCHEMA", f"the file is no {BUNDLE_SCHEMA}")
+    if plain.get("bundle_sha256") != digest_of(without(plain, "bundle_sha256")):
+        raise DponeError("DPONE_DOCUMENT_DIGEST", "not the digest of the bundle", {"path": "bundle_sha256"})
+    return plain
 
 
 def reason_plain(reason: Reason) -> dict[str, Json]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from dpone.composition.ed25519 import SigningKey
-from dpone_contracts.canonical import canonical_bytes, sha256_text
+from dpone.composition.ed25519 import Ed25519Attestor, SigningKey
 from dpone_contracts.errors import DponeError
-from dpone_contracts.ports.attestor import Attestation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dpone_contracts.ports.attestor import Attestation
     from dpone_contracts.ports.guard import StoreIdentity
 
 AUTHORITY: Final = "dpone-lab/disposable"
@@ -52,15 +51,8 @@ class LabAttestor:
 
     def attest(self, subject: bytes) -> Attestation:
         """Sign the subject; the attestation file holds subject digest, signature and public key."""
-        signature = self.key.signature(subject)
-        data = canonical_bytes(
-            {
-                "authority": AUTHORITY,
-                "public_key": self.key.public_key,
-                "signature": signature,
-                "subject_sha256": sha256_text(subject),
-            }
-        )
-        digest = sha256_text(data)
-        (self.directory / f"{digest.removeprefix('sha256:')}.json").write_bytes(data)
-        return Attestation(AUTHORITY, digest, sha256_text(bytes.fromhex(signature)))
+        attestor = Ed25519Attestor(AUTHORITY, self.key)
+        word = attestor.attest(subject)
+        for digest, data in attestor.kept.items():
+            (self.directory / f"{digest.removeprefix('sha256:')}.json").write_bytes(data)
+        return word

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from dpone.application.certify import Attested, issue_route
+from dpone.application.certify import issue_route
 from dpone_contracts.canonical import digest_of
+from dpone_contracts.hand_written import AttestedControls, RouteResult
 from dpone_contracts.identity import DISPOSABLE_ENVIRONMENT
 from dpone_contracts.measurements import RuntimeAssurancePolicy
 from dpone_contracts.signatures import ALGORITHM, key_id_of
@@ -31,9 +32,9 @@ def unverified_route(
     attestor: Attestor, proofs: ProofBundle, environment: str
 ) -> RouteLiveCertificationReceipt:
     """The route as it is on the lab: tried, and UNVERIFIED for production."""
-    fields: dict[str, Any] = {
-        "certification_policy_sha256": lab_digest("certification policy"),
-        "coordinates": {
+    result = RouteResult.build(
+        certification_policy_sha256=lab_digest("certification policy"),
+        coordinates={
             "capability_policy_sha256": lab_digest("capability policy"),
             "environment": environment,
             "load_strategy": "semantic_refresh_v2",
@@ -47,12 +48,12 @@ def unverified_route(
             "source_connector_version": "0.74.0",
             "toolchain_sha256": proofs.models[0].definition.toolchain_sha256,
         },
-        "effective_from": FROM,
-        "expires_at": UNTIL,
-        "tested_at": FROM,
-        "status": "UNVERIFIED",
-    }
-    return issue_route(attestor, fields)
+        effective_from=FROM,
+        expires_at=UNTIL,
+        tested_at=FROM,
+        status="UNVERIFIED",
+    )
+    return issue_route(attestor, result)
 
 
 def lab_assurance_policy(worker: str, administrators: tuple[str, ...]) -> RuntimeAssurancePolicy:
@@ -68,9 +69,10 @@ def lab_assurance_policy(worker: str, administrators: tuple[str, ...]) -> Runtim
     )
 
 
-def lab_attested() -> Attested:
+def lab_attested() -> AttestedControls:
     """What nobody can measure in a disposable database: named, for as long as the lab lives."""
-    return Attested(
+    return AttestedControls.build(
+        environment=DISPOSABLE_ENVIRONMENT,
         external_job_inventory_sha256=lab_digest("no external jobs"),
         organizational_control_sha256=lab_digest("disposable database"),
         effective_from=FROM,

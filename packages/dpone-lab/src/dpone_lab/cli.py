@@ -13,6 +13,7 @@ import typer
 from dpone.cli.errors import fail
 from dpone_contracts.errors import DponeError
 from dpone_lab import profile
+from dpone_lab.certify_command import app as certify
 from dpone_lab.demo_command import demo
 from dpone_lab.faults_command import faults
 from dpone_lab.profile import LabError
@@ -22,6 +23,7 @@ app = typer.Typer(no_args_is_help=True, help="The disposable local profile.")
 app.command()(demo)
 app.command()(faults)
 app.add_typer(refresh, name="refresh")
+app.add_typer(certify, name="certify")
 
 Directory = Annotated[
     Path, typer.Option("--directory", "-d", help="The lab's directory; made by up, removed by down.")

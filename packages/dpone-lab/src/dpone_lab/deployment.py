@@ -15,31 +15,41 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from dpone.application.baseline import adopt_baselines
-from dpone.application.certify import AssuranceIssuer
+from dpone.application.certify import AssuranceIssuer, Measured
 from dpone.application.daily import activate_day
 from dpone.application.evidence import collect, write_folder
-from dpone.application.release import WorkflowRelease, workflow_proof_bundle
+from dpone.application.freeze import freeze_target
+from dpone.application.release import WorkflowRelease, release_workflow
 from dpone.application.services import require
+from dpone.application.trust import TrustEvidence
 from dpone.cli.deployment_folder import read_folder
+from dpone.cli.release import read_policy_sha256
 from dpone.composition.catalog_snapshot import snapshot_document
 from dpone.composition.clock import SystemClock
+from dpone.composition.ed25519 import Ed25519Verifier
 from dpone.composition.operator import Promotion
 from dpone.composition.runtime import build_deployment_ports, odbc_fields
-from dpone_contracts.canonical import canonical_bytes, digest_of
+from dpone_contracts.canonical import canonical_bytes
 from dpone_contracts.catalog import ClosureBudget
 from dpone_contracts.descriptors import DeploymentDescriptor
 from dpone_contracts.errors import DponeError
-from dpone_contracts.identity import compile_release
+from dpone_contracts.hand_written import ReleaseSettings
 from dpone_contracts.model_deployment import ModelDeployment
 from dpone_contracts.relations import SqlRelation
 from dpone_contracts.scope import DayScope
 from dpone_dbt_proof.catalog_snapshot import load_snapshot
-from dpone_dbt_proof.lifecycle import load_tuple, root_only_settings
+from dpone_dbt_proof.compile_proofs import compiled_roots, prove_compiled
+from dpone_dbt_proof.lifecycle import load_tuple
 from dpone_dbt_proof.mutation_closure import PlatformProfiles
-from dpone_dbt_proof.offline_compile import CompiledProject, ModelDatabase, compile_offline
+from dpone_dbt_proof.offline_compile import (
+    CompiledProject,
+    ModelDatabase,
+    compile_offline,
+    platform_manifest,
+)
 from dpone_dbt_proof.platform_project import AuthorProject
-from dpone_dbt_proof.project_proof import ProofInputs, TwoRoots, catalog_roots, prove_project
-from dpone_dbt_proof.proof_bundle import bundle_bytes
+from dpone_dbt_proof.project_proof import ProofInputs
+from dpone_dbt_proof.proof_bundle import load_bundle
 from dpone_dbt_proof.read_dependencies import ReadBudget
 from dpone_lab import lab_policies
 from dpone_lab.authority import LabAttestor
@@ -69,7 +79,7 @@ if TYPE_CHECKING:
     from dpone.application.activation import ActivationServices
     from dpone.application.deployment import DeploymentInputs
     from dpone.application.services import Services
-    from dpone_contracts.descriptors import ModelProofs, ProofBundle
+    from dpone_contracts.descriptors import ModelProofs, ProofBundle, ReleaseDescriptor
     from dpone_contracts.document import Document
     from dpone_contracts.policies import PlatformPolicy
     from dpone_contracts.receipts import RouteLiveCertificationReceipt
@@ -142,6 +152,18 @@ def deployment_of(lab: LabProfile) -> Deployment:
     return _adopted(settings, _clickhouse_login(lab.clickhouse_dsn), settings.deployment)
 
 
+def load(lab: LabProfile, day: date, step: Callable[[str], AbstractContextManager[None]]) -> Path:
+    """What is there before dpone comes: the author's project, base tables, models with their history, a worker's login.
+
+    The control schema is there already: the worker is a member of its runtime role.
+    """
+    require_disposable(lab)
+    settings = settings_of(lab)
+    _copy_project(settings)
+    _fill(lab, settings, day, step)
+    return Path(settings.project)
+
+
 def prepare(lab: LabProfile, day: date, step: Callable[[str], AbstractContextManager[None]]) -> Path:
     """Fill the engines, prove the sample project, release it, and write the deployment's documents into a folder.
 
@@ -153,22 +175,35 @@ def prepare(lab: LabProfile, day: date, step: Callable[[str], AbstractContextMan
         raise DponeError(
             "DPONE_LAB_DIRECTORY_TAKEN", f"{settings.deployment} exists: the lab is prepared already"
         )
-    with resources.as_file(resources.files("dpone_lab") / "sample_project") as sample:
-        shutil.copytree(sample, settings.project)
+    _copy_project(settings)
     with ThreadPoolExecutor(1) as pool:
         # dbt compiles offline: it needs no engine and runs while they are filled.
         compiling = pool.submit(_compile, settings, Path(lab.directory) / "compile")
-        with step("load base tables and baselines"):
-            loader = _loader(lab)
-            create_base_tables(lab.mssql_dsn, loader)
-            create_marts(lab.mssql_dsn, loader, login, day)
-            make_worker(settings, ControlNames())
+        _fill(lab, settings, day, step)
         with step("prove the sample project"):
-            settings.make_artifact_key()
             platform = lab_policies.platform_policy()
             proven = _prove(settings, platform, compiling.result())
     with step("release and deploy"):
         return _release(settings, login, platform, proven, day, settings.deployment)
+
+
+def _copy_project(settings: LabSettings) -> None:
+    """Give the author a project of their own; a second one is refused before anything is loaded."""
+    if Path(settings.project).exists():
+        raise DponeError("DPONE_LAB_DIRECTORY_TAKEN", f"{settings.project} exists: the lab is loaded already")
+    with resources.as_file(resources.files("dpone_lab") / "sample_project") as sample:
+        shutil.copytree(sample, settings.project)
+
+
+def _fill(
+    lab: LabProfile, settings: LabSettings, day: date, step: Callable[[str], AbstractContextManager[None]]
+) -> None:
+    with step("load base tables and baselines"):
+        loader = _loader(lab)
+        create_base_tables(lab.mssql_dsn, loader)
+        create_marts(lab.mssql_dsn, loader, _clickhouse_login(lab.clickhouse_dsn), day)
+        make_worker(settings, ControlNames())
+        settings.make_artifact_key()
 
 
 def _loader(lab: LabProfile) -> BulkLoader:
@@ -194,31 +229,24 @@ def _compile(settings: LabSettings, work: Path) -> CompiledProject:
     author = AuthorProject.load(Path(settings.project))
     database = odbc_fields(settings.mssql_dsn)["DATABASE"]
     compiled = compile_offline(author, ModelDatabase(database, MART_SCHEMA), work, 300)
-    shutil.copyfile(work / "platform" / "target" / "manifest.json", settings.manifest)
+    shutil.copyfile(platform_manifest(work), settings.manifest)
     return compiled
 
 
 def _prove(settings: LabSettings, platform: PlatformPolicy, compiled: CompiledProject) -> dict[str, Any]:
     """Read the catalog of what the models read and of their targets, and prove over that snapshot."""
-    author = compiled.author
-    roots = TwoRoots(compiled.own, root_only_settings(compiled.settings), compiled.failures)
     profiles = PlatformProfiles({lab_policies.PROFILE: "v2"})
-    first = prove_project(
-        compiled.platform, inputs=ProofInputs(profiles=profiles), project=author.root, roots=roots
-    )
     limits = platform.read_limits
     budget = ClosureBudget(limits.max_depth, limits.max_nodes, limits.max_edges, limits.max_definition_bytes)
-    named = catalog_roots(compiled.platform, first)
-    seen = build_deployment_ports(settings.installer()).catalog.snapshot(named, budget)
+    named = compiled_roots(compiled, ProofInputs(profiles=profiles))
+    reader = lab_composition(settings).catalog(lab_policies.LOGIN_SECONDS, lab_policies.deadlines())
     inputs = ProofInputs(
-        snapshot=load_snapshot(snapshot_document(seen)),
+        snapshot=load_snapshot(snapshot_document(reader.snapshot(named, budget))),
         budget=ReadBudget(limits.max_depth, limits.max_nodes, limits.max_edges, limits.max_definition_bytes),
         certified=load_tuple(_certified_tuple(settings)),
         profiles=profiles,
     )
-    proof = prove_project(compiled.platform, inputs=inputs, project=author.root, roots=roots)
-    plain: dict[str, Any] = json.loads(bundle_bytes(proof, compiled.platform, inputs, compiled.artifacts))
-    return plain
+    return load_bundle(prove_compiled(compiled, inputs).bundle)
 
 
 def _certified_tuple(settings: LabSettings) -> bytes:
@@ -250,28 +278,26 @@ def _release(
     deadlines = lab_policies.deadlines()
     database = odbc_fields(settings.mssql_dsn)["DATABASE"]
     models = [model["unique_id"] for flow in compiled["workflows"] for model in flow["models"]]
-    proofs = workflow_proof_bundle(
+    proofs, release = release_workflow(
         compiled,
         WorkflowRelease(
             profile=lab_policies.workflow_profile(),
-            asset_uris={
-                model: f"clickhouse://{CLUSTER_ID}/{login.database}/{model.split('.')[-1]}"
-                for model in models
-            },
-            connection_ref=CONNECTION_ID,
-            database=database,
-            schema=MART_SCHEMA,
-            project_bundle_sha256=digest_of({"bundle": compiled["bundle_sha256"]}),
-            login_timeout_seconds=lab_policies.LOGIN_SECONDS,
-            query_timeout_seconds=deadlines.statement_seconds,
-            timeout_seconds=deadlines.execution_seconds,
+            settings=ReleaseSettings.build(
+                asset_uris={
+                    model: f"clickhouse://{CLUSTER_ID}/{login.database}/{model.split('.')[-1]}"
+                    for model in models
+                },
+                connection_ref=CONNECTION_ID,
+                database=database,
+                model_schema=MART_SCHEMA,
+                login_timeout_seconds=lab_policies.LOGIN_SECONDS,
+                query_timeout_seconds=deadlines.statement_seconds,
+                timeout_seconds=deadlines.execution_seconds,
+            ),
+            platform=platform,
+            read_policy_sha256=read_policy_sha256(platform.read_limits),
         ),
-    )
-    release = compile_release(
-        proofs,
-        platform,
         product_version=version("dpone"),
-        toolchain_sha256=proofs.models[0].definition.toolchain_sha256,
     )
     descriptor = DeploymentDescriptor.build(
         release_id=release.release_id,
@@ -294,7 +320,7 @@ def _release(
     notary = LabNotary.open(settings)
     route = notary.keep(unverified_route(attestor, proofs, lab_policies.ENVIRONMENT))
     held = [
-        _held(settings, attestor, platform, proofs, model, descriptor, route, notary, day)
+        _held(settings, attestor, platform, proofs, release, model, descriptor, route, notary, day)
         for model in proofs.models
     ]
     documents: list[Document] = [proofs, release, descriptor, platform, deadlines, *held, *notary.documents]
@@ -309,6 +335,7 @@ def _held(
     attestor: LabAttestor,
     platform: PlatformPolicy,
     proofs: ProofBundle,
+    release: ReleaseDescriptor,
     model: ModelProofs,
     descriptor: DeploymentDescriptor,
     route: RouteLiveCertificationReceipt,
@@ -319,22 +346,28 @@ def _held(
     ports = build_deployment_ports(settings.installer())
     table = model.model_unique_id.split(".")[-1]
     target = SqlRelation(descriptor.mssql_database, MART_SCHEMA, table)
-    require(ports.ddl_freeze.cover(target, model.read_dependencies.closure_object_ids))
+    freezing = lab_composition(settings).freeze(lab_policies.LOGIN_SECONDS, lab_policies.deadlines())
+    freeze_target(freezing, target, proofs, model.model_unique_id)
     issuer = AssuranceIssuer(
         attestor=attestor,
         policy=notary.policy,
         attested=lab_attested(),
+        release=release,
         deployment=descriptor,
         platform=platform,
         proofs=proofs,
-        model=model,
-        mssql_target_authority_id=f"mssql://{CONNECTION_ID}/{target.database}/{target.schema}.{target.name}",
-        route_certification_receipt_sha256=route.digest,
+        route=route,
+        model_unique_id=model.model_unique_id,
+        evidence=TrustEvidence.of(notary.documents),
+        verifier=Ed25519Verifier(),
     )
     now = SystemClock().now()
-    writers = notary.note(ports.measurer.writers(target, now))
-    freeze = notary.note(ports.measurer.ddl_freeze(target, now))
-    column = notary.note(ports.measurer.utc_semantics(target, model.event_time_column, now))
+    measured = Measured(
+        notary.note(ports.measurer.writers(target, now)),
+        notary.note(ports.measurer.ddl_freeze(target, now)),
+        notary.note(ports.measurer.utc_semantics(target, model.event_time_column, now)),
+    )
+    writers, freeze, column = (notary.keep(receipt).digest for receipt in issuer.issue(measured, now))
     return ModelDeployment.build(
         deployment_id=descriptor.deployment_id,
         model_unique_id=model.model_unique_id,
@@ -350,9 +383,9 @@ def _held(
         artifact_authority=lab_policies.artifact_authority(model.model_unique_id),
         resource_policy_sha256=lab_policies.model_resources().digest,
         route_certification_receipt_sha256=route.digest,
-        writer_exclusivity_assurance_receipt_sha256=notary.keep(issuer.writer_exclusivity(writers)).digest,
-        ddl_freeze_assurance_receipt_sha256=notary.keep(issuer.ddl_freeze(freeze)).digest,
-        utc_semantics_assurance_receipt_sha256=notary.keep(issuer.utc_semantics(column)).digest,
+        writer_exclusivity_assurance_receipt_sha256=writers,
+        ddl_freeze_assurance_receipt_sha256=freeze,
+        utc_semantics_assurance_receipt_sha256=column,
     )
 
 

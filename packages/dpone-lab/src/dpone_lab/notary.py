@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from dpone.composition.clock import SystemClock
 from dpone.composition.ed25519 import Ed25519Signer
 from dpone_contracts.document import Document
+from dpone_contracts.trust import RevocationIndex
 from dpone_lab.authority import AUTHORITY, LabAttestor
 from dpone_lab.certification import lab_assurance_policy, lab_revocation_index, lab_trust_policy
 from dpone_lab.expected import MART_SCHEMA
@@ -19,6 +20,8 @@ from dpone_mssql.connection import Session
 from dpone_mssql.literals import quote_name, text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dpone_contracts.measurements import RuntimeAssurancePolicy
     from dpone_lab.composition import LabSettings
     from dpone_mssql.control_schema import ControlNames
@@ -56,14 +59,17 @@ class LabNotary:
 
     @classmethod
     def open(cls, settings: LabSettings) -> Self:
-        """Trust policy, assurance policy and a signed revocation index for the lab's own key."""
+        """Trust policy, assurance policy and the lab's one signed revocation index, for the lab's own key.
+
+        A second deployment on a lab has the same index: two of one epoch are corruption.
+        """
         key = LabAttestor(settings.attestations).key
         login, _ = json.loads(settings.worker_login.read_text())
         policy = lab_assurance_policy(login, (settings.administrator,))
         notary = cls(Ed25519Signer(AUTHORITY, key), policy)
         notary.note(lab_trust_policy(key.public_key))
         notary.note(policy)
-        notary.keep(lab_revocation_index(SystemClock().now().replace(".000000Z", "Z")))
+        notary.keep(_the_index(settings.attestations / "revocation-index.json"))
         return notary
 
     def note(self, document: D) -> D:
@@ -75,3 +81,10 @@ class LabNotary:
         """Collect a document and the signature over its bytes."""
         self.note(self.signer.sign(document.to_bytes()))
         return self.note(document)
+
+
+def _the_index(path: Path) -> RevocationIndex:
+    """The index that the lab issued when it was first asked for one."""
+    if not path.exists():
+        path.write_bytes(lab_revocation_index(SystemClock().now().replace(".000000Z", "Z")).to_bytes())
+    return RevocationIndex.from_bytes(path.read_bytes())

@@ -78,6 +78,24 @@ def prepare(
     typer.echo(str(folder))
 
 
+@app.command()
+def load(
+    day: Annotated[str, typer.Option(help="UTC day of 2013 that the history ends before, YYYY-MM-DD.")],
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Load only what is there before dpone comes, and print where the author's project is; `prepare` does the rest."""
+    try:
+        from dpone_lab import deployment  # noqa: PLC0415 - dbt and the engines' adapters take a while
+        from dpone_lab.demo import parse_day  # noqa: PLC0415
+
+        project = deployment.load(
+            profile.read_profile(_MEANT.directory), parse_day(day), lambda _: nullcontext()
+        )
+    except DponeError as error:
+        fail(error, output)
+    typer.echo(str(project))
+
+
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def run(
     ctx: typer.Context, try_number: Annotated[int, typer.Option(min=1, help="Number of this try.")]

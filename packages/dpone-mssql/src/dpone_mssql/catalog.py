@@ -265,7 +265,7 @@ class MssqlDdlFreeze:
                 require_one(tx.write(self._sql["insert_coverage"], own, object_id), "DDL coverage")
             return self._epoch(tx, own) or 0
 
-        return commit_serializable(self._config, cover, unknown_code="DPONE_STATE_COMMIT_UNKNOWN")
+        return commit_serializable(self._config, cover, unknown_code="DPONE_DDL_FREEZE_COMMIT_UNKNOWN")
 
     def epoch(self, target: SqlRelation) -> int | None:
         """Read the epoch of a covered target."""

@@ -47,10 +47,14 @@ COMPARE_AND_SET = (
     "fence_counter",
     "guards",
     "allocations",
+)
+"""Tables whose rows change, each change naming the row as it was."""
+
+FREEZE = (
     "ddl_epochs",
     "ddl_coverage",
 )
-"""Tables whose rows change, each change naming the row as it was."""
+"""Tables that the runtime only reads: who certifies covers a target, and the DDL trigger counts as dbo."""
 
 MARKER = "dpone.lab.marker"
 """The extended property of the database that only a disposable lab writes; its value is a random UUID."""
@@ -99,6 +103,7 @@ def control_script(names: ControlNames) -> str:
     ]
     parts += [_part("grant_create_only", filled, table=quote_name(table)) for table in CREATE_ONLY]
     parts += [_part("grant_compare_and_set", filled, table=quote_name(table)) for table in COMPARE_AND_SET]
+    parts += [_part("grant_read", filled, table=quote_name(table)) for table in FREEZE]
     parts.append(_part("grant_schemas", filled))
     return "\n".join(parts)
 

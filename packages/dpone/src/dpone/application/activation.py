@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from dpone.application.planned import planned_days
 from dpone.application.services import require
+from dpone.application.trust import certified_in, require_judge
 from dpone_contracts.descriptors import ActivationReceipt
 from dpone_contracts.document import DocumentError, without
 from dpone_contracts.errors import DponeError
@@ -18,6 +19,7 @@ from dpone_contracts.projection import DagProjection
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dpone.application.trust import TrustJudge
     from dpone_contracts.document import Document
     from dpone_contracts.identity import DeploymentStage
     from dpone_contracts.ports.activation_store import ActivationStore
@@ -25,18 +27,6 @@ if TYPE_CHECKING:
     from dpone_contracts.ports.deployment_files import FrozenBytes, ProjectionIndex
     from dpone_contracts.ports.documents import DocumentStore
     from dpone_contracts.ports.guard import ActivationGuard, StoreIdentity
-
-
-class StageTrust(Protocol):
-    """Whether the certificates of a deployment stage may be acted on."""
-
-    def require(self, stage: DeploymentStage, now: str) -> None:
-        """Return when every one may be; raise `DponeError` with the first reason why one may not."""
-        ...
-
-    def documents(self) -> tuple[Document, ...]:
-        """What it was judged by, kept with the activation."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +39,7 @@ class ActivationServices:
     documents: DocumentStore
     frozen: FrozenBytes
     index: ProjectionIndex
-    trust: StageTrust | None = None
+    trust: TrustJudge | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +66,8 @@ def activate(
     """
     store = services.activations.identity()
     services.guard.require_allowed(store)
-    if services.trust is None:
-        raise DponeError("DPONE_TRUST_POLICY_MISSING", "the deployment has no trust policy")
-    services.trust.require(stage, services.clock.now())
+    trust = require_judge(services.trust)
+    trust.require(certified_in(stage), services.clock.now())
     try:
         bundle = compile_plan_bundle(stage)
         projection = compile_projection(bundle, stage.proofs)
@@ -90,7 +79,7 @@ def activate(
     there = services.activations.read_activation(deployment_id, bundle.digest)
     if there is None:
         receipt = _frozen(services, _receipt(services, store, stage, bundle, projection))
-        beside = services.trust.documents()
+        beside = trust.documents()
         kept = {(d.SCHEMA, d.digest): d.to_bytes() for d in (*authorities, *beside, projection)}
         record = ActivationRecord(
             release_id=stage.deployment.release_id,

@@ -7,14 +7,17 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from dpone.application.services import require
+from dpone.application.trust import Certified, require_judge
 from dpone_contracts.canonical import digest_of
 from dpone_contracts.document import without
 from dpone_contracts.errors import DponeError
 from dpone_contracts.identity import scope_family_id
 from dpone_contracts.receipts import BaselineAdoptionReceipt
+from dpone_contracts.relations import SqlRelation
 
 if TYPE_CHECKING:
     from dpone.application.deployment import DeploymentInputs, ModelInputs
+    from dpone.application.trust import TrustJudge
     from dpone_contracts.descriptors import DeploymentDescriptor
     from dpone_contracts.model_deployment import ModelDeployment
     from dpone_contracts.ports.activation_store import ActivationStore
@@ -27,7 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineServices:
-    """The ports of an adoption; `sql_server` and `clickhouse` observe one engine each."""
+    """The ports of an adoption; `sql_server` and `clickhouse` observe one engine each.
+
+    Without `trust` there is no trust policy, and nothing is adopted.
+    """
 
     clock: Clock
     guard: ActivationGuard
@@ -36,32 +42,56 @@ class BaselineServices:
     frozen: FrozenBytes
     sql_server: RelationObserver
     clickhouse: RelationObserver
+    trust: TrustJudge | None = None
 
 
 def adopt_baselines(
     services: BaselineServices, inputs: DeploymentInputs
 ) -> dict[str, BaselineAdoptionReceipt]:
-    """Adopt the baseline of every model of a deployment; one that is adopted already is left as it stands."""
-    return {
-        name: adopt_baseline(services, inputs.descriptor, model)
-        for name, model in sorted(inputs.models.items())
-    }
+    """Adopt the baseline of every model of a deployment; one that is adopted already is left as it stands.
+
+    The guard stands before the first write, and so do the certificates that the receipts will name: signed, trusted,
+    unrevoked and measured again, those of every model before any is adopted (specification, detailed algorithm, 6 and 7).
+    """
+    services.guard.require_allowed(services.activations.identity())
+    deployment_id = inputs.descriptor.deployment_id
+    found: dict[str, BaselineAdoptionReceipt] = {}
+    missing: dict[str, ModelInputs] = {}
+    for name, model in sorted(inputs.models.items()):
+        there = _frozen(services.frozen, deployment_id, name)
+        if there is not None and is_stored(services.documents, there):
+            found[name] = there
+        else:
+            missing[name] = model
+    if missing:
+        trust = require_judge(services.trust)
+        trust.require([_certified(model) for model in missing.values()], services.clock.now())
+    for name, model in missing.items():
+        found[name] = _adopt(services, inputs.descriptor, model)
+    return dict(sorted(found.items()))
 
 
-def adopt_baseline(
+def _certified(model: ModelInputs) -> Certified:
+    return Certified(
+        SqlRelation.from_id(model.held.mssql_relation_id),
+        model.proofs.read_dependencies.closure_object_ids,
+        model.route,
+        model.writer_assurance,
+        model.ddl_assurance,
+        model.utc_assurance,
+    )
+
+
+def _adopt(
     services: BaselineServices, deployment: DeploymentDescriptor, model: ModelInputs
 ) -> BaselineAdoptionReceipt:
-    """Observe, decide, freeze, store; the guard stands before the first write.
+    """Observe, decide, freeze, store.
 
     Equality of payload values between the engines is not claimed; inside ClickHouse the relation must hold every
     key once (specification, executive summary: existing certified or adopted baseline). The receipt is frozen before
     it is stored, so that a lost acknowledgement is answered with the same bytes.
     """
-    services.guard.require_allowed(services.activations.identity())
     proofs = model.proofs
-    there = _frozen(services.frozen, deployment.deployment_id, proofs.model_unique_id)
-    if there is not None and is_stored(services.documents, there):
-        return there
     sql, click = _observe(services, model)
     receipt = _receipt(services, deployment, model, sql, click)
     name = _name(deployment.deployment_id, proofs.model_unique_id)

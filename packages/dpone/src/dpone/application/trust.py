@@ -1,9 +1,9 @@
-"""Whether a deployment's route certification and assurances may be acted on: signed, trusted, unrevoked, measured again."""
+"""Whether a deployment's certificates may be acted on, by adoption and activation: signed, trusted, measured again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from dpone.application.services import require
 from dpone_contracts.errors import DponeError
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
     from dpone_contracts.document import Document
     from dpone_contracts.effects import Reason
-    from dpone_contracts.identity import DeploymentStage, ModelAuthorities
+    from dpone_contracts.identity import DeploymentStage
     from dpone_contracts.ports.engine_measurer import EngineMeasurer
     from dpone_contracts.ports.revocation_log import RevocationLog
     from dpone_contracts.ports.signatures import SignatureVerifier
-    from dpone_contracts.receipts import RuntimeAssuranceReceipt
+    from dpone_contracts.receipts import RouteLiveCertificationReceipt, RuntimeAssuranceReceipt
     from dpone_contracts.trust import Certificate
 
 M = TypeVar("M", bound=Measurement)
@@ -103,6 +103,62 @@ class TrustEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Certified:
+    """One model's certificates and what they are about: its SQL Server target and the objects that it reads.
+
+    Without `utc_assurance` nothing that is decided names one.
+    """
+
+    target: SqlRelation
+    closure_object_ids: tuple[int, ...]
+    route: RouteLiveCertificationReceipt
+    writer_assurance: RuntimeAssuranceReceipt
+    ddl_assurance: RuntimeAssuranceReceipt
+    utc_assurance: RuntimeAssuranceReceipt | None
+
+    @property
+    def certificates(self) -> tuple[Certificate, ...]:
+        """All that are named."""
+        named = (self.route, self.writer_assurance, self.ddl_assurance, self.utc_assurance)
+        return tuple(certificate for certificate in named if certificate is not None)
+
+
+def certified_in(stage: DeploymentStage) -> tuple[Certified, ...]:
+    """The certificates that a stage's plan bundle names."""
+    proofs = {model.model_unique_id: model.read_dependencies for model in stage.proofs.models}
+    return tuple(
+        Certified(
+            SqlRelation.from_id(held.baseline.mssql_relation_id),
+            proofs[name].closure_object_ids,
+            held.route,
+            held.writer_assurance,
+            held.ddl_assurance,
+            held.utc_assurance,
+        )
+        for name, held in stage.models.items()
+    )
+
+
+class TrustJudge(Protocol):
+    """Whether certificates may be acted on, and what that is decided from."""
+
+    def require(self, certified: Iterable[Certified], now: str) -> None:
+        """Return when every one may be; raise `DponeError` with the first reason why one may not."""
+        ...
+
+    def documents(self) -> tuple[Document, ...]:
+        """What it was judged by, kept with the activation."""
+        ...
+
+
+def require_judge(judge: TrustJudge | None) -> TrustJudge:
+    """The judge that is there; without one there is no trust policy, and nothing is acted on."""
+    if judge is None:
+        raise DponeError("DPONE_TRUST_POLICY_MISSING", "the deployment has no trust policy")
+    return judge
+
+
+@dataclass(frozen=True, slots=True)
 class Trust:
     """The ports of the decision and what it is made from."""
 
@@ -111,17 +167,17 @@ class Trust:
     revocations: RevocationLog
     evidence: TrustEvidence
 
-    def require(self, stage: DeploymentStage, now: str) -> None:
+    def require(self, certified: Iterable[Certified], now: str) -> None:
         """`require_trusted` of this."""
-        require_trusted(self, stage, now)
+        require_trusted(self, certified, now)
 
     def documents(self) -> tuple[Document, ...]:
         """Everything that the decision is made from."""
         return self.evidence.documents()
 
 
-def require_trusted(trust: Trust, stage: DeploymentStage, now: str) -> None:
-    """Return when every certificate of the stage may be acted on now; raise the first reason why one may not.
+def require_trusted(trust: Trust, certified: Iterable[Certified], now: str) -> None:
+    """Return when every certificate may be acted on now; raise the first reason why one may not.
 
     The guard has allowed the store before: the verified revocation index is remembered there, so that an older one is
     never believed again. Then each certificate is judged, and what the engine shows is measured anew.
@@ -130,12 +186,10 @@ def require_trusted(trust: Trust, stage: DeploymentStage, now: str) -> None:
         raise DponeError("DPONE_TRUST_POLICY_MISSING", "the deployment has no trust policy")
     index = _require_index(trust.evidence, trust.verifier, instant(now))
     require(trust.revocations.remember(index.trust_domain, index.index_epoch, index.digest))
-    proofs = {model.model_unique_id: model.read_dependencies for model in stage.proofs.models}
-    for name, held in stage.models.items():
-        for certificate in (held.route, held.writer_assurance, held.ddl_assurance, held.utc_assurance):
-            if certificate is not None:
-                _require_certificate(trust.evidence, trust.verifier, index, certificate, instant(now))
-        _measure_again(trust, held, proofs[name].closure_object_ids, now)
+    for each in certified:
+        for certificate in each.certificates:
+            _require_certificate(trust.evidence, trust.verifier, index, certificate, instant(now))
+        _measure_again(trust, each, now)
 
 
 def verify_certificate(
@@ -180,9 +234,9 @@ def _verification(
     return verifier.verify(key.public_key, shown.signature.signature, shown.data)
 
 
-def _measure_again(trust: Trust, held: ModelAuthorities, closure: tuple[int, ...], now: str) -> None:
+def _measure_again(trust: Trust, held: Certified, now: str) -> None:
     """Take the three measurements again: each holds by its rules, and equals the certified one in what matters."""
-    target = SqlRelation.from_id(held.baseline.mssql_relation_id)
+    target = held.target
     writers, policy = _bound(trust.evidence, held.writer_assurance, WriterMeasurement)
     measured = trust.measurer.writers(target, now)
     _hold(writer_findings(measured, policy), writers, measured)
@@ -190,7 +244,7 @@ def _measure_again(trust: Trust, held: ModelAuthorities, closure: tuple[int, ...
     freeze, policy = _bound(trust.evidence, held.ddl_assurance, DdlFreezeMeasurement)
     epoch = held.ddl_assurance.ddl_epoch or 0
     frozen = trust.measurer.ddl_freeze(target, now)
-    _hold(freeze_findings(frozen, policy, epoch, closure), freeze, frozen)
+    _hold(freeze_findings(frozen, policy, epoch, held.closure_object_ids), freeze, frozen)
 
     if held.utc_assurance is not None:
         column, _ = _bound(trust.evidence, held.utc_assurance, UtcMeasurement)

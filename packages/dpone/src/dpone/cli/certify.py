@@ -5,16 +5,26 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpone.application.trust import TrustEvidence, verify_certificate
+from dpone.cli.documents import (
+    DOCUMENT_FILE,
+    read_document,
+    read_kind,
+    refuse_document,
+    write_all_new,
+)
 from dpone.cli.errors import fail
+from dpone.cli.freeze import freeze_command
+from dpone.cli.issue import issue, issue_route_command
 from dpone.cli.schemas import Format, FormatOption
 from dpone.composition.clock import SystemClock
 from dpone.composition.ed25519 import Ed25519Signer, Ed25519Verifier, SigningKey
-from dpone_contracts.document import Document, DocumentError, admit_document
+from dpone.composition.operator import product
+from dpone_contracts.document import DocumentError
 from dpone_contracts.errors import DponeError, ExitClass
 from dpone_contracts.measurements import (
     RuntimeAssurancePolicy,
@@ -33,13 +43,12 @@ if TYPE_CHECKING:
     from dpone_contracts.effects import Reason
     from dpone_contracts.ports.engine_measurer import EngineMeasurer
 
-D = TypeVar("D", bound=Document)
-
 app = typer.Typer(
     no_args_is_help=True, help="Keys, signatures, and what SQL Server shows of an assurance's subject."
 )
-
-_File = typer.Option(exists=True, dir_okay=False, readable=True)
+app.command("freeze")(freeze_command(product))
+app.command()(issue)
+app.command("issue-route")(issue_route_command)
 
 
 @app.command()
@@ -76,11 +85,11 @@ def sign(
     """Sign a document's bytes exactly as they are stored."""
     try:
         signature = Ed25519Signer(issuer, SigningKey(key)).sign(document.read_bytes())
+        write_all_new({out: signature.to_bytes()})
     except DocumentError as error:
-        _fail_document(document, error, output)
+        refuse_document(document, error, output)
     except DponeError as error:
         fail(error, output)
-    _write_new(out, signature)
     plain = signature.to_plain()
     _tell(
         plain,
@@ -112,11 +121,11 @@ def verify(
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Decide whether a signed document may be acted on: trusted key, granted kind and place, not revoked, current."""
-    certificate = _read(document, output)
+    certificate = read_document(document, output)
     if not isinstance(certificate, RouteLiveCertificationReceipt | RuntimeAssuranceReceipt):
         raise typer.BadParameter("neither a route certification nor a runtime assurance")
     try:
-        evidence = TrustEvidence.of(_read(path, output) for path in sorted(beside.glob("*.json")))
+        evidence = TrustEvidence.of(read_document(path, output) for path in sorted(beside.glob("*.json")))
         key_id = verify_certificate(evidence, Ed25519Verifier(), certificate, at or SystemClock().now())
     except ValueError as error:
         raise typer.BadParameter("not an instant", param_hint="--at") from error
@@ -136,8 +145,8 @@ def measure(
     target: Annotated[str, typer.Argument(help="The target as database.schema.table.")],
     *,
     column: Annotated[str, typer.Option(help="The event-time column.")],
-    policy: Annotated[Path, _File],
-    deadlines: Annotated[Path, _File],
+    policy: Annotated[Path, DOCUMENT_FILE],
+    deadlines: Annotated[Path, DOCUMENT_FILE],
     login_timeout: Annotated[int, typer.Option(min=1, help="Seconds that a login may take.")],
     out: Annotated[Path, typer.Option(file_okay=False, help="Folder that gets the measurements.")],
     connection: Annotated[
@@ -150,17 +159,16 @@ def measure(
     Exit code 0 when nothing does, 1 when something does, 4 when part of it is hidden.
     """
     try:
-        allowed = _of_kind(policy, RuntimeAssurancePolicy, output)
-        measurer = _measurer(connection, login_timeout, _of_kind(deadlines, DeadlinePolicy, output))
+        allowed = read_kind(policy, RuntimeAssurancePolicy, output)
+        measurer = _measurer(connection, login_timeout, read_kind(deadlines, DeadlinePolicy, output))
         relation, now = SqlRelation.from_id(target), SystemClock().now()
         writers = measurer.writers(relation, now)
         freeze = measurer.ddl_freeze(relation, now)
         utc = measurer.utc_semantics(relation, column, now)
+        taken = (writers, freeze, utc)
+        write_all_new({out / f"{m.digest.removeprefix('sha256:')}.json": m.to_bytes() for m in taken})
     except DponeError as error:
         fail(error, output)
-    out.mkdir(parents=True, exist_ok=True)
-    for measured in (writers, freeze, utc):
-        (out / f"{measured.digest.removeprefix('sha256:')}.json").write_bytes(measured.to_bytes())
     findings = (
         *writer_findings(writers, allowed),
         *freeze_findings(freeze, allowed, max(freeze.ddl_epoch, 1), ()),
@@ -197,32 +205,6 @@ def _measurer(variable: str, login_timeout: int, deadlines: DeadlinePolicy) -> E
         raise typer.BadParameter(f"{variable} is not set", param_hint="--connection")
     limits = (login_timeout, deadlines.lock_timeout_milliseconds, deadlines.statement_seconds)
     return engine_measurer(SqlServerConfig(dsn, *limits))
-
-
-def _read(path: Path, output: Format) -> Document:
-    try:
-        return admit_document(path.read_bytes())
-    except DocumentError as error:
-        _fail_document(path, error, output)
-
-
-def _of_kind(path: Path, kind: type[D], output: Format) -> D:
-    document = _read(path, output)
-    if not isinstance(document, kind):
-        raise typer.BadParameter(f"{path} is no {kind.SCHEMA}")
-    return document
-
-
-def _fail_document(path: Path, error: DocumentError, output: Format) -> NoReturn:
-    fail(DponeError(error.code, f"{path}: {error.reason}", {"path": error.path, "rule": error.rule}), output)
-
-
-def _write_new(path: Path, document: Document) -> None:
-    try:
-        with path.open("xb") as file:
-            file.write(document.to_bytes())
-    except FileExistsError:
-        raise typer.BadParameter(f"{path} exists; nothing is overwritten", param_hint="--out") from None
 
 
 def _tell(told: Mapping[str, object], output: Format, lines: list[str]) -> None:

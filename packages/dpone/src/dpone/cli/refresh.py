@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from dpone.cli.activation import activate_command, adopt_baseline_command, advance_command
+from dpone.cli.catalog import catalog_command
 from dpone.cli.compile import compile_command
 from dpone.cli.control_schema import control_schema_command
+from dpone.cli.release import release_command
 from dpone.cli.run import run_command
 from dpone.cli.status import status_command
 from dpone.composition.operator import product
@@ -27,6 +29,8 @@ def add_operator_commands(app: typer.Typer, compose: Compose) -> None:
 
 
 app = typer.Typer(name="refresh", help="Compile, activate, run and recover semantic refreshes.")
+app.command("catalog")(catalog_command(product))
 app.command("compile")(compile_command)
+app.command("release")(release_command)
 add_operator_commands(app, product)
 app.command("run")(run_command(product))

@@ -1,16 +1,29 @@
-"""`dpone schemas`: list and export the JSON Schemas, and validate stored documents."""
+"""`dpone schemas`: list and export the JSON Schemas, validate stored documents, and seal hand-written ones."""
 
 from __future__ import annotations
 
 import json
 from enum import StrEnum
 from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
-from typing import Annotated, assert_never
+from typing import Annotated, Final, assert_never
 
 import typer
 
+from dpone.cli.documents import refuse_document, write_all_new
+from dpone.cli.errors import fail
 from dpone_contracts.canonical import show_path
-from dpone_contracts.document import Fault, Inadmissible, Refused, Valid, document_class, load_document
+from dpone_contracts.document import (
+    DocumentError,
+    Fault,
+    Inadmissible,
+    Refused,
+    Valid,
+    admit_document,
+    document_class,
+    load_document,
+)
+from dpone_contracts.errors import DponeError
+from dpone_contracts.hand_written import HAND_WRITTEN, sealed_bytes
 from dpone_contracts.json_schemas import INDEX_NAME, file_name, schema_files
 from dpone_contracts.registry import DOCUMENTS, PUBLISHED
 from dpone_contracts.standalone_verify import printable
@@ -18,6 +31,9 @@ from dpone_contracts.standalone_verify import printable
 app = typer.Typer(
     no_args_is_help=True, help="The documents' schemas, and whether a stored document is valid."
 )
+
+
+SEALED: Final = "dpone.schemas-seal.v1"
 
 
 class Format(StrEnum):
@@ -37,12 +53,23 @@ def list_schemas(output: FormatOption = Format.TEXT) -> None:
     for schema in sorted(DOCUMENTS):
         kind = document_class(schema)
         assert kind is not None
-        rows.append({"schema": schema, "digest_field": kind.DIGEST_FIELD, "published": schema in PUBLISHED})
+        rows.append(
+            {
+                "schema": schema,
+                "digest_field": kind.DIGEST_FIELD,
+                "published": schema in PUBLISHED,
+                "hand_written": schema in HAND_WRITTEN,
+            }
+        )
     if output is Format.JSON:
         typer.echo(json.dumps(rows, indent=2))
         return
     for row in rows:
-        typer.echo(f"{row['schema']}  {row['digest_field']}{'' if row['published'] else '  (additive)'}")
+        kind_of = [
+            "" if row["published"] else "  (additive)",
+            "  (hand-written)" if row["hand_written"] else "",
+        ]
+        typer.echo(f"{row['schema']}  {row['digest_field']}{''.join(kind_of)}")
 
 
 @app.command()
@@ -85,6 +112,38 @@ def validate(
             typer.echo(_line(verdict))
     if any(verdict["verdict"] != "valid" for verdict in verdicts):
         raise typer.Exit(1)
+
+
+@app.command()
+def seal(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="JSON with `schema` and the content, written by hand.",
+        ),
+    ],
+    *,
+    out: Annotated[Path, typer.Option(help="File that gets the document; never written over another.")],
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Write a hand-written document with its digest, canonically; refused where `validate` would refuse it.
+
+    Receipts, measurements, plans and proofs are made by the command or the run that saw what they state.
+    """
+    try:
+        data = sealed_bytes(file.read_bytes())
+        write_all_new({out: data})
+    except DocumentError as error:
+        refuse_document(file, error, output)
+    except DponeError as error:
+        fail(error, output)
+    document = admit_document(data)
+    told = {"schema": SEALED, "sealed_schema": document.SCHEMA, "digest": document.digest, "file": str(out)}
+    text = f"{out}: {document.SCHEMA}\n  {document.DIGEST_FIELD} {document.digest}"
+    typer.echo(json.dumps(told, indent=2) if output is Format.JSON else text)
 
 
 def verdict_of(file: Path) -> dict[str, str | None]:

@@ -6,7 +6,7 @@ A private key is a PEM file that only its owner may read. It is loaded for each 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,10 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from dpone_contracts.canonical import sha256_text
+from dpone_contracts.canonical import canonical_bytes, sha256_text
 from dpone_contracts.document import admit_document
 from dpone_contracts.errors import DponeError
+from dpone_contracts.ports.attestor import Attestation
 from dpone_contracts.ports.signatures import Verification
 from dpone_contracts.signatures import ALGORITHM, DocumentSignature, key_id_of
 
@@ -118,3 +119,31 @@ class Ed25519Signer:
             signed_bytes_sha256=sha256_text(data),
             signature=self.key.signature(data),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Ed25519Attestor:
+    """`Attestor` of one issuer with one key.
+
+    `kept` gets each attestation by its digest: subject digest, signature and public key as canonical JSON, for the
+    issuer to keep. The published receipts name nothing of it but digests.
+    """
+
+    authority: str
+    key: SigningKey
+    kept: dict[str, bytes] = field(default_factory=dict)
+
+    def attest(self, subject: bytes) -> Attestation:
+        """Sign the subject."""
+        signature = self.key.signature(subject)
+        data = canonical_bytes(
+            {
+                "authority": self.authority,
+                "public_key": self.key.public_key,
+                "signature": signature,
+                "subject_sha256": sha256_text(subject),
+            }
+        )
+        digest = sha256_text(data)
+        self.kept[digest] = data
+        return Attestation(self.authority, digest, sha256_text(bytes.fromhex(signature)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dpone.application.activation import ActivationServices
 from dpone.application.baseline import BaselineServices
+from dpone.application.freeze import FreezeServices
 from dpone.application.trust import Trust
 from dpone.composition.clock import SystemClock
 from dpone.composition.guard import ProductionGuard
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
     from dpone.application.deployment import DeploymentInputs
     from dpone.application.services import EvidenceServices, Services
     from dpone.composition.runtime import DeploymentPorts
+    from dpone_contracts.policies import DeadlinePolicy
     from dpone_contracts.ports.activation_store import ActivationStore
     from dpone_contracts.ports.attempt_observer import AttemptObserver
     from dpone_contracts.ports.attestor import Attestation, Attestor
+    from dpone_contracts.ports.catalog import CatalogReader
     from dpone_contracts.ports.engine_measurer import EngineMeasurer
     from dpone_contracts.ports.guard import ActivationGuard
     from dpone_contracts.ports.progress import Progress
@@ -110,6 +113,14 @@ class Composition(Protocol):
         """The ports of adoption."""
         ...
 
+    def catalog(self, login_timeout_seconds: int, deadlines: DeadlinePolicy) -> CatalogReader:
+        """The live catalog."""
+        ...
+
+    def freeze(self, login_timeout_seconds: int, deadlines: DeadlinePolicy) -> FreezeServices:
+        """The ports that a target is covered through."""
+        ...
+
     def evidence(self, inputs: DeploymentInputs) -> EvidenceServices:
         """The ports that evidence is read through."""
         ...
@@ -131,8 +142,7 @@ class EngineComposition:
 
     def activation(self, folder: Path, inputs: DeploymentInputs, promotion: Promotion) -> ActivationServices:
         """Store, frozen receipts of the deployment's folder, the index, and what lies beside the certificates."""
-        from dpone.composition.ed25519 import Ed25519Verifier  # noqa: PLC0415 - lazy by design
-        from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415
+        from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415 - lazy by design
         from dpone_mssql.documents import MssqlDocumentStore  # noqa: PLC0415
 
         require_pack()
@@ -147,7 +157,7 @@ class EngineComposition:
             documents=MssqlDocumentStore(config, ControlNames()),
             frozen=FolderFrozenBytes(folder / "frozen"),
             index=FolderIndex(promotion),
-            trust=Trust(Ed25519Verifier(), ports.measurer, ports.revocations, inputs.trust),
+            trust=_trust(ports, inputs),
         )
 
     def baseline(self, folder: Path, inputs: DeploymentInputs) -> BaselineServices:
@@ -168,6 +178,25 @@ class EngineComposition:
             frozen=FolderFrozenBytes(folder / "frozen"),
             sql_server=ports.sql_server,
             clickhouse=ports.clickhouse,
+            trust=_trust(ports, inputs),
+        )
+
+    def catalog(self, login_timeout_seconds: int, deadlines: DeadlinePolicy) -> CatalogReader:
+        """SQL Server's."""
+        from dpone_mssql.catalog import MssqlCatalog  # noqa: PLC0415 - lazy by design
+
+        return MssqlCatalog(self._limited(login_timeout_seconds, deadlines))
+
+    def freeze(self, login_timeout_seconds: int, deadlines: DeadlinePolicy) -> FreezeServices:
+        """Store and epochs of the control schema."""
+        from dpone_mssql.catalog import MssqlDdlFreeze  # noqa: PLC0415 - lazy by design
+        from dpone_mssql.control_schema import ControlNames  # noqa: PLC0415
+
+        config = self._limited(login_timeout_seconds, deadlines)
+        return FreezeServices(
+            guard=self.guard,
+            activations=activation_store(config),
+            ddl_freeze=MssqlDdlFreeze(config, ControlNames()),
         )
 
     def evidence(self, inputs: DeploymentInputs) -> EvidenceServices:
@@ -213,6 +242,11 @@ class EngineComposition:
                 policies_from_plan=self.policies_from_plan,
                 **_limits(inputs),
             )
+        )
+
+    def _limited(self, login_timeout_seconds: int, deadlines: DeadlinePolicy) -> SqlServerConfig:
+        return self.engines.sql_server(
+            login_timeout_seconds, deadlines.lock_timeout_milliseconds, deadlines.statement_seconds
         )
 
     def _sql_server(self, inputs: DeploymentInputs) -> SqlServerConfig:
@@ -269,6 +303,12 @@ def require_pack() -> None:
             "DPONE_RELEASE_SKEW",
             "dpone-airflow-pack is not installed; a deployment stage needs dpone[semantic-refresh-airflow]",
         )
+
+
+def _trust(ports: DeploymentPorts, inputs: DeploymentInputs) -> Trust:
+    from dpone.composition.ed25519 import Ed25519Verifier  # noqa: PLC0415 - lazy by design
+
+    return Trust(Ed25519Verifier(), ports.measurer, ports.revocations, inputs.trust)
 
 
 def _limits(inputs: DeploymentInputs) -> dict[str, int]:

@@ -1,0 +1,2 @@
+GRANT SELECT ON {{control}}.{{table}} TO {{runtime}};
+GO
