@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROOT = "dpone"
-NOT_COMMANDS = {status.OPERATOR, "python3 tooling/bootstrap.py env"}
+NOT_COMMANDS = {status.OPERATOR}
 NAMED = {entry.next_command for entry in CATALOGUE.values()} | {status.STATUS, status.ADVANCE}
 
 

@@ -154,7 +154,7 @@ DPONE_LAB_CANNOT_CONNECT | REFUSED | A database of the lab, or the one put in it
 DPONE_LAB_DAY_NOT_A_DAY | USAGE | The day is not a date of the form YYYY-MM-DD | the --day option | dpone lab demo --help
 DPONE_LAB_DAY_WITHOUT_EVENTS | REFUSED | The real data of the lab has no events on that day | the first and last day in the evidence | dpone lab demo
 DPONE_LAB_DIRECTORY_TAKEN | REFUSED | The lab's directory holds something already; nothing of it was touched | the directory in the message | dpone lab down
-DPONE_LAB_DRIVER_MISSING | REFUSED | The ODBC driver manager or a driver for SQL Server is not installed | the package in the message; `tooling/bootstrap.py env` installs it on Debian | python3 tooling/bootstrap.py env
+DPONE_LAB_DRIVER_MISSING | REFUSED | The ODBC driver manager or a driver for SQL Server is not installed | the package in the message; `tooling/bootstrap.py env` installs it on Debian | dpone lab up
 DPONE_LAB_ENGINE_FAILED | REFUSED | An engine of the lab did not start; what had started was stopped again | the engine's last words in the message | dpone lab up
 DPONE_LAB_EVIDENCE_NOT_EMPTY | REFUSED | The folder for evidence must be new or empty: two runs' documents are two stories | the folder in the message | dpone lab demo --help
 DPONE_LAB_NOT_HERE | REFUSED | There is no lab in that directory; nothing was touched | the directory in the message | dpone lab up
@@ -204,7 +204,7 @@ DPONE_MUTATION_SCOPE_TARGET | REFUSED | The before image holds a row outside the
 DPONE_MUTATION_SESSION_UNFIT | REFUSED | Database, session options or isolation level are not those that the mutation is written for | profile and database settings | dpone refresh status
 DPONE_MUTATION_TRANSACTION_LOST | REFUSED | The transaction was ended inside the mutation | the server's log | dpone refresh status
 DPONE_MUTATION_TYPE_DRIFT | REFUSED | The model's temp relation or the target has other columns or types than planned | types of the model's columns, cast exactly | dpone refresh status
-DPONE_ODBC_MISSING | REFUSED | The ODBC driver manager is not installed; no server was contacted | Debian's libodbc2 and tdsodbc (or Microsoft's msodbcsql18); `tooling/bootstrap.py env` installs them | python3 tooling/bootstrap.py env
+DPONE_ODBC_MISSING | REFUSED | The ODBC driver manager is not installed; no server was contacted | Debian's libodbc2 and tdsodbc (or Microsoft's msodbcsql18); `tooling/bootstrap.py env` installs them | dpone refresh status
 DPONE_OPERATION_NOT_FOUND | REFUSED | The store knows no such operation, scope or workflow | the id, against the deployment's plans | dpone refresh status
 DPONE_PLAN_BOUND_TO_OTHER_RUN | REFUSED | The plan is bound to another DagRun; one plan binds one DagRun for ever | the DagRun in the evidence | dpone refresh status
 DPONE_PREDECESSOR_CHANGED | CORRUPTION | The old generation received parts after the proof; a write may be lost | the predecessor's part list and its writers | stop and call the platform's owner
