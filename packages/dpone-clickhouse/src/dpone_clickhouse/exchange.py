@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
 from dpone_clickhouse.failures import reading, reason_of
-from dpone_clickhouse.names import MAX_BURNS, literal, qualified
+from dpone_clickhouse.names import MAX_BURNS, qualified
 from dpone_clickhouse.scratch import uuids
 from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
 from dpone_contracts.ports.publisher import UuidMap
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from dpone_clickhouse.failures import Fault
     from dpone_clickhouse.names import AttemptNames
     from dpone_contracts.ports.publisher import Scratch
-
-# Kinds of queries that write nothing and change nothing.
-_READING = ("Select", "Explain", "Show", "Describe", "Exists", "Use", "Set", "KillQuery")
 
 
 def uuid_map(
@@ -139,20 +136,6 @@ def active_queries(connection: Connection, prefix: str, tag: Tag) -> tuple[str, 
         """,
         tag,
         {"prefix": prefix},
-    )
-    return tuple(named for (named,) in rows)
-
-
-def active_writers(connection: Connection, target: ClickHouseRelation, tag: Tag) -> tuple[str, ...]:
-    """(kind and id) of running statements that name the target and aren't plain reads."""
-    kinds = ", ".join(literal(kind) for kind in _READING)
-    rows = connection.rows(
-        f"""
-        SELECT concat(toString(query_kind), ' ', query_id) AS named FROM system.processes
-        WHERE toString(query_kind) NOT IN ({kinds}) AND position(query, {{name:String}}) > 0 ORDER BY named
-        """,
-        tag,
-        {"name": target.name},
     )
     return tuple(named for (named,) in rows)
 

@@ -84,6 +84,7 @@ DPONE_CLICKHOUSE_ENGINE_REFUSED | REFUSED | The target is not a plain MergeTree 
 DPONE_CLICKHOUSE_LIGHTWEIGHT_DELETE | REFUSED | Parts of the target hold rows that are deleted but present | the part named; OPTIMIZE or APPLY DELETED MASK settles it | dpone refresh status
 DPONE_CLICKHOUSE_MATERIALIZED_VIEW | REFUSED | A materialised view writes to the target or is fed by it | the view named | dpone refresh status
 DPONE_CLICKHOUSE_MERGE_TABLE | REFUSED | A Merge table covers the target by pattern | the table named | dpone refresh status
+DPONE_CLICKHOUSE_METADATA_UNVERIFIED | UNVERIFIED | The principal may not see every table, so that nothing writes to the target or follows it is not proven | grant SHOW ON *.* | dpone refresh status
 DPONE_CLICKHOUSE_MUTATION_PENDING | REFUSED | A mutation of the target is not done | system.mutations, the mutation named | dpone refresh status
 DPONE_CLICKHOUSE_OUTCOME_UNKNOWN | UNKNOWN | A statement was sent to ClickHouse and no answer came | the query id in system.processes and query_log | dpone refresh status
 DPONE_CLICKHOUSE_PART_LACKS_COLUMN | REFUSED | A part of the target lacks a column, so its rows read as that column's default | the part named | dpone refresh status
