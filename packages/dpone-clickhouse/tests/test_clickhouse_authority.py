@@ -272,6 +272,31 @@ def test_rows_in_the_asynchronous_queue_are_refused(flights: Any) -> None:
     assert found == [("DPONE_CLICKHOUSE_ASYNC_INSERTS", f"2 queued for {flights.relation}")]
 
 
+def test_an_asynchronous_insert_is_refused_while_it_waits_and_as_a_write_once_it_landed(flights: Any) -> None:
+    """An engine without a queue (both of the lab's) writes such an insert at once: it is missed in neither case."""
+    scratch, build = flights.built()
+    proof, digest = flights.prove(scratch, build), flights.publisher.authority(flights.target).digest
+    flights.run(
+        "INSERT INTO db.flights VALUES ('2013-01-02 00:00:00', 1, 77777, NULL, NULL, false)",
+        async_insert=1,
+        wait_for_async_insert=0,
+        async_insert_use_adaptive_busy_timeout=0,
+        async_insert_busy_timeout_max_ms=600_000,
+    )
+    queued = f"SELECT count() FROM system.asynchronous_inserts WHERE database = '{flights.database}'"
+    gates = (flights.target, flights.admitted(), scratch, proof, digest)
+    if flights.rows(queued) != [(0,)]:
+        assert [code for code, _ in flights.publisher.exchange_refusals(*gates)] == [
+            "DPONE_CLICKHOUSE_ASYNC_INSERTS"
+        ]
+        flights.run("SYSTEM FLUSH ASYNC INSERT QUEUE")
+        assert flights.rows(queued) == [(0,)]
+    assert flights.rows("SELECT count() FROM db.flights WHERE flight = 77777") == [(1,)]
+    assert [code for code, _ in flights.publisher.exchange_refusals(*gates)] == [
+        "DPONE_CLICKHOUSE_TARGET_CHANGED"
+    ]
+
+
 def _observation(case: Any) -> Observation:
     connection = case.connection()
     try:

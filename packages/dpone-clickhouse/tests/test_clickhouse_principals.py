@@ -9,7 +9,7 @@ import pytest
 
 from dpone_clickhouse.connection import Connection, Endpoint
 from dpone_clickhouse.publisher import ClickHousePublisher
-from dpone_contracts.effects import Applied, NotApplied
+from dpone_contracts.effects import Applied, NotApplied, Reason
 from dpone_contracts.errors import CATALOGUE, DponeError, ExitClass
 from dpone_contracts.ports.publisher import UuidMap
 
@@ -51,8 +51,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory, server_library: Path) -> It
         faces.LabUser("lab", "secret"),
         faces.LabUser("worker", "secret", GRANTS),
         *(faces.LabUser(user, "secret", grants) for user, grants in lacking.items()),
+        faces.LabUser("bent", "secret", GRANTS),
     ]
     configuration = faces.write_configuration(directory, users)
+    document, user, rest = (directory / "users.xml").read_text().partition("<bent>")
+    bent = "<bent><prefer_column_name_to_alias>1</prefer_column_name_to_alias></bent></profiles>"
+    rest = rest.replace("<profile>default</profile>", "<profile>bent</profile>")
+    (directory / "users.xml").write_text(document.replace("</profiles>", bent) + user + rest)
     running = process.start(
         directory / "db", face="server", library=server_library, password="secret", config_file=configuration
     )
@@ -150,3 +155,27 @@ def test_a_principal_that_may_only_read_makes_no_scratch(
     assert flights.rows(f"SELECT name FROM system.tables WHERE database = '{flights.database}'") == [
         ("flights",)
     ]
+
+
+def test_a_drop_that_is_not_granted_is_not_applied_and_the_scratch_stands(
+    flights: Any, publisher_of: Callable[[str], ClickHousePublisher]
+) -> None:
+    scratch = flights.staged()
+    refused = publisher_of("reader").drop_scratch(
+        flights.target, flights.admitted(), scratch.staging, scratch.staging_uuid
+    )
+    assert isinstance(refused, NotApplied)
+    assert refused.reason.evidence["clickhouse_error"] == "ACCESS_DENIED"
+    assert flights.publisher.find_scratch(flights.plan, flights.target, flights.admitted()) == scratch
+
+
+def test_a_profile_that_changes_what_statements_mean_refuses_the_target_and_names_the_setting(
+    flights: Any, publisher_of: Callable[[str], ClickHousePublisher]
+) -> None:
+    refusal = (
+        "DPONE_CLICKHOUSE_SETTING_REFUSED",
+        "prefer_column_name_to_alias is changed and not on the allowlist",
+    )
+    assert publisher_of("bent").authority(flights.target).refusals == (refusal,)
+    made = publisher_of("bent").create_scratch(flights.plan, flights.target, flights.admitted())
+    assert made == NotApplied(Reason(*refusal))

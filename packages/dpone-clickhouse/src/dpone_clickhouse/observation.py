@@ -257,7 +257,7 @@ def active_writers(connection: Connection, target: ClickHouseRelation, tag: Tag)
     return tuple(
         named
         for named, query in rows
-        if mentions(query, target.name) and not _inserts_elsewhere(query, target.name)
+        if mentions(query, target.name) and not inserts_elsewhere(query, target.name)
     )
 
 
@@ -293,7 +293,7 @@ def _may(connection: Connection, privilege: str, tag: Tag) -> bool:
     return bool(connection.scalar(f"CHECK GRANT {privilege} ON *.*", tag))
 
 
-def _inserts_elsewhere(query: str, name: str) -> bool:
+def inserts_elsewhere(query: str, name: str) -> bool:
     """Tell whether a statement plainly inserts into a table of another name; whatever else it is, it may write."""
     into = _INSERT_INTO.match(query)
     return into is not None and _unescaped(into[1].strip("`")) != name
