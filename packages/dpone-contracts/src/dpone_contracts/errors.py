@@ -52,7 +52,7 @@ DPONE_ARTIFACT_MISSING | CORRUPTION | An exact object version that evidence name
 DPONE_ARTIFACT_OUTCOME_UNKNOWN | UNKNOWN | A chunk or manifest was sent and the store did not answer, or cannot be read now | the key in the evidence, once the store answers | dpone refresh status
 DPONE_ARTIFACT_STORE_FULL | REFUSED | The object store has no room for the object, and nothing of it is there | free space of the store | dpone refresh status
 DPONE_ARTIFACT_STORE_REFUSED | REFUSED | The object store refused the request, and nothing is there | status and code in the evidence, permissions of the credentials | dpone refresh status
-DPONE_ARTIFACT_STORE_UNAVAILABLE | UNVERIFIED | The object store could not be reached or refused the credentials before anything was written | endpoint, bucket and credential reference | dpone refresh status
+DPONE_ARTIFACT_STORE_UNAVAILABLE | UNVERIFIED | The object store could not be reached, or did not answer, before anything was written | endpoint, bucket and network | dpone refresh status
 DPONE_ARTIFACT_STORE_UNFIT | REFUSED | The store failed the start-up probe: a second create of a key must fail, and versions must be exact | conditional writes and versioning of the bucket | dpone refresh status
 DPONE_ASSURANCE_EVIDENCE_DIFFERS | REFUSED | An assurance does not bind the measurement, policy or allowlist that was handed over with it | the digests in the evidence | dpone certify verify
 DPONE_ATTEMPT_ALREADY_INVOKED | REFUSED | The attempt has been launched before or its fate is settled; SQL is never tried again | the attempt's intent and fate rows | dpone refresh status
