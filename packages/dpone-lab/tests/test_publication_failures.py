@@ -698,11 +698,17 @@ def on_the_server_face(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def world(request: pytest.FixtureRequest) -> Iterator[PublishWorld]:
-    with ExitStack() as stack:
-        if request.param == "server":
-            on_the_server_face(stack.enter_context(pytest.MonkeyPatch.context()))
-        yield stack.enter_context(built_world())
+def chdb() -> Iterator[PublishWorld]:
+    with built_world() as world:
+        yield world
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PublishWorld]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        on_the_server_face(monkeypatch)
+        with built_world() as world:
+            yield world
 
 
 @contextmanager
@@ -730,7 +736,13 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Connection | None
 
 
 @pytest.fixture
-def walk(world: PublishWorld, s3: S3Connection | None, small_disk: Callable[[int], Path]) -> Iterator[Walk]:
+def walk(
+    face: str,
+    s3: S3Connection | None,
+    small_disk: Callable[[int], Path],
+    request: pytest.FixtureRequest,
+) -> Iterator[Walk]:
+    world: PublishWorld = request.getfixturevalue(face)
     services = world.services()
     store = Store(FileSystemObjects(VersionedDirectory(str(world.lab.directory / "objects"))))
     walk = Walk(world, s3, small_disk, services, store)
@@ -743,9 +755,9 @@ def test_every_code_of_the_publication_has_a_case_or_a_reason() -> None:
     assert not CASES.keys() & UNPROVOKED.keys()
 
 
-@pytest.mark.parametrize(("world", "code"), plays(), indirect=["world"])
+@pytest.mark.parametrize(("face", "code"), plays())
 def test_a_failure_is_one_error_publishes_nothing_and_leaves_only_what_is_the_attempts(
-    walk: Walk, code: str
+    walk: Walk, face: str, code: str
 ) -> None:
     case = CASES[code]
     if case.begin == BUILDING:
