@@ -705,10 +705,11 @@ def chdb() -> Iterator[PublishWorld]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PublishWorld]:
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        on_the_server_face(monkeypatch)
-        with built_world() as world:
-            yield world
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            on_the_server_face(monkeypatch)
+            world = stack.enter_context(built_world())
+        yield world
 
 
 @contextmanager
