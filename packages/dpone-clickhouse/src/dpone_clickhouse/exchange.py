@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
 from dpone_clickhouse.failures import reading, reason_of
-from dpone_clickhouse.names import literal, qualified
+from dpone_clickhouse.names import qualified
 from dpone_clickhouse.scratch import uuids
 from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
 from dpone_contracts.ports.publisher import UuidMap
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from dpone_clickhouse.failures import Fault
     from dpone_clickhouse.names import AttemptNames
     from dpone_contracts.ports.publisher import Scratch
-
-# Kinds of queries that write nothing and change nothing.
-_READING = ("Select", "Explain", "Show", "Describe", "Exists", "Use", "Set", "KillQuery")
 
 
 def uuid_map(
@@ -146,29 +143,7 @@ def active_queries(connection: Connection, prefix: str, tag: Tag) -> tuple[str, 
     return tuple(named for (named,) in rows)
 
 
-def active_writers(connection: Connection, target: ClickHouseRelation, tag: Tag) -> tuple[str, ...]:
-    """(kind and id) of running statements that name the target and aren't plain reads."""
-    kinds = ", ".join(literal(kind) for kind in _READING)
-    rows = connection.rows(
-        f"""
-        SELECT concat(toString(query_kind), ' ', query_id) AS named FROM system.processes
-        WHERE toString(query_kind) NOT IN ({kinds}) AND position(query, {{name:String}}) > 0 ORDER BY named
-        """,
-        tag,
-        {"name": target.name},
-    )
-    return tuple(named for (named,) in rows)
-
-
-def _fresh_name(
-    current: ClickHouseRelation, own: tuple[ClickHouseRelation, ...], taken: Container[ClickHouseRelation]
-) -> ClickHouseRelation | None:
-    """The attempt's first free name behind the current one, which may be another attempt's.
-
-    Its own first name is taken where it prepared a shadow, and its predecessor's receipt turned out to stand.
-    """
-    later = own[own.index(current) + 1 :] if current in own else own
-    return next((name for name in later if name not in taken), None)
+from dpone_clickhouse.names import qualified
 
 
 def _drift(seen: UuidMap, expected_target_uuid: str, scratch: Scratch) -> Reason:

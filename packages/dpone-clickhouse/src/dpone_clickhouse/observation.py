@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpone_clickhouse.connection import StatementRefusedError
-from dpone_clickhouse.names import qualified
+from dpone_clickhouse.names import literal, qualified, quoted
 from dpone_contracts.errors import DponeError
 from dpone_contracts.relations import ClickHouseRelation
 
@@ -22,8 +22,18 @@ _INERT = (
     r"EmbeddedRocksDB|KeeperMap|System\w*"
 )
 
+BY_PATTERN = ("Merge", "Proxy")
+"""Engines that may name a table by a pattern: Merge, and a table function that is kept as a table (Proxy)."""
+
+# Kinds of queries that write nothing and change nothing.
+_READING = ("Select", "Explain", "Show", "Describe", "Exists", "Use", "Set", "KillQuery")
+
 _NAME = r"(?:`(?:[^`\\]|\\.)*`|[A-Za-z0-9_]+)"
 _HEADER = re.compile(rf"\s*(?:CREATE|ATTACH)\s+(?:[A-Z]+\s+)+?{_NAME}\.{_NAME}\s+")
+_INSERT_INTO = re.compile(
+    rf"\s*INSERT\s+INTO\s+(?:TABLE\s+)?(?!FUNCTION\b)(?:{_NAME}\s*\.\s*)?({_NAME})\s*(?:\(|SELECT\b|WITH\b|VALUES\b|FORMAT\b|SETTINGS\b)",
+    re.IGNORECASE,
+)
 _TOKEN = re.compile(
     r"`((?:[^`\\]|\\.)*)`|'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|([A-Za-z_][A-Za-z0-9_]*)"
 )
@@ -72,11 +82,14 @@ class Follower:
 class Observation:
     """Everything that the physical authority of a target follows from; tuples are sorted.
 
-    `row_policies` is None where the principal may not list them. `row_filtered` tells whether a plan for this
-    principal filters rows.
+    `row_policies` is None where the principal may not list them, `sees_every_table` false where tables are hidden from
+    it: what a principal may not see it is shown as absent. `row_filtered` tells whether a plan for this principal
+    filters rows. `settings` are (code, what was seen) of settings that change what statements mean.
     """
 
     relation: ClickHouseRelation
+    settings: tuple[tuple[str, str], ...]
+    sees_every_table: bool
     table: TableRow
     columns: tuple[ColumnRow, ...]
     topology: tuple[tuple[str, ...], ...]
@@ -90,6 +103,7 @@ class Observation:
     lightweight_deletes: tuple[str, ...]
     patch_parts: tuple[str, ...]
     parts_without_a_column: tuple[str, ...]
+    active_writers: tuple[str, ...]
     async_inserts: int
 
 
@@ -148,6 +162,8 @@ def observe(connection: Connection, relation: ClickHouseRelation, tag: Tag) -> O
     columns = column_rows(connection, relation, tag)
     return Observation(
         relation=relation,
+        settings=connection.setting_findings(tag),
+        sees_every_table=_may(connection, "SHOW", tag),
         table=table,
         columns=columns,
         topology=_topology(connection, tag),
@@ -187,6 +203,7 @@ def observe(connection: Connection, relation: ClickHouseRelation, tag: Tag) -> O
             "SELECT name FROM system.parts_columns",
             f"active GROUP BY name HAVING uniqExact(column) < {len(columns)}",
         ),
+        active_writers=active_writers(connection, relation, tag),
         async_inserts=async_inserts(connection, relation, tag),
     )
 
@@ -194,7 +211,7 @@ def observe(connection: Connection, relation: ClickHouseRelation, tag: Tag) -> O
 def row_policies(
     connection: Connection, relations: tuple[ClickHouseRelation, ...], tag: Tag
 ) -> tuple[str, ...] | None:
-    """Name every row policy on any of the names, or on all tables; None where listing them is denied."""
+    """Name every row policy on any of the names, or on all tables; None where none is shown to who may not list them."""
     databases = sorted({relation.database for relation in relations})
     tables = sorted(relation.name for relation in relations)
     try:
@@ -212,6 +229,9 @@ def row_policies(
         if refused.code == ACCESS_DENIED:
             return None
         raise
+    # Whoever may not list policies is shown their own, and of others an empty list.
+    if not rows and not _may(connection, "SHOW ROW POLICIES", tag):
+        return None
     return tuple(name for (name,) in rows)
 
 
@@ -219,6 +239,26 @@ def row_filtered(connection: Connection, relation: ClickHouseRelation, tag: Tag)
     """Tell whether a plain read by this principal is planned with a row filter."""
     plan = connection.rows(f"EXPLAIN PLAN actions = 1 SELECT * FROM {qualified(relation)}", tag)
     return any("row level filter" in str(line).lower() for (line,) in plan)
+
+
+def active_writers(connection: Connection, target: ClickHouseRelation, tag: Tag) -> tuple[str, ...]:
+    """(kind and id) of running statements that name the target and neither are plain reads nor insert elsewhere."""
+    kinds = ", ".join(literal(kind) for kind in _READING)
+    rows = connection.rows(
+        f"""
+        SELECT concat(toString(query_kind), ' ', query_id) AS named, query FROM system.processes
+        WHERE toString(query_kind) NOT IN ({kinds})
+          AND (position(query, {{name:String}}) > 0 OR position(query, {{escaped:String}}) > 0)
+        ORDER BY named
+        """,
+        tag,
+        {"name": target.name, "escaped": quoted(target.name)[1:-1]},
+    )
+    return tuple(
+        named
+        for named, query in rows
+        if mentions(query, target.name) and not inserts_elsewhere(query, target.name)
+    )
 
 
 def async_inserts(connection: Connection, relation: ClickHouseRelation, tag: Tag) -> int:
@@ -240,15 +280,27 @@ def definition_of(create_query: str) -> str:
 
 
 def mentions(definition: str, name: str) -> bool:
-    """Tell whether a definition holds the name as an identifier or text literal of its own."""
+    """Tell whether a definition holds the name as an identifier or text literal, alone or behind its database."""
     return any(
-        name in (_unescaped(group) for group in token.groups() if group is not None)
+        text == name or text.endswith(f".{name}")
         for token in _TOKEN.finditer(definition)
+        for text in (_unescaped(group) for group in token.groups() if group is not None)
     )
 
 
+def _may(connection: Connection, privilege: str, tag: Tag) -> bool:
+    """Tell whether the principal holds a privilege on everything, without a part that is revoked."""
+    return bool(connection.scalar(f"CHECK GRANT {privilege} ON *.*", tag))
+
+
+def inserts_elsewhere(query: str, name: str) -> bool:
+    """Tell whether a statement plainly inserts into a table of another name; whatever else it is, it may write."""
+    into = _INSERT_INTO.match(query)
+    return into is not None and _unescaped(into[1].strip("`")) != name
+
+
 def _followers(connection: Connection, relation: ClickHouseRelation, tag: Tag) -> tuple[Follower, ...]:
-    """Every other table that may name the target; Merge tables always, since they name it by pattern."""
+    """Every other table that may name the target; always those that may name it by a pattern."""
     rows = connection.rows(
         """
         SELECT database, name, engine, if(engine_full = '', create_table_query, engine_full) AS definition,
@@ -264,7 +316,7 @@ def _followers(connection: Connection, relation: ClickHouseRelation, tag: Tag) -
     return tuple(
         Follower(ClickHouseRelation(database, name), engine, definition_of(create), bool(writes))
         for database, name, engine, create, writes in rows
-        if engine == "Merge" or writes or mentions(definition_of(create), relation.name)
+        if engine in BY_PATTERN or writes or mentions(definition_of(create), relation.name)
     )
 
 

@@ -291,6 +291,8 @@ class ClickHousePublisher:
             yield Reason("DPONE_STAGING_MISMATCH", f"{outside} staged rows lie outside the scope")
         needed = staged + rebuilt
         checks = (
+            # A chunk is weighed as Parquet before it is loaded; what the last one became is only known now.
+            budget.exceeded("staging", staged, budget.allocated(admitted, budget.STAGING)),
             budget.exceeded("shadow", needed, budget.allocated(admitted, budget.SHADOW)),
             budget.exceeded("retained generation", held.size, budget.allocated(admitted, budget.RETAINED)),
             budget.exceeded(
@@ -313,7 +315,6 @@ class ClickHousePublisher:
         tag: Tag,
     ) -> Iterator[tuple[str, str]]:
         connection = self._connection
-        yield from connection.setting_findings(tag)
         authority = self._authority(table, tag)
         yield from authority.refusals
         if authority.digest != authority_digest:
@@ -331,10 +332,6 @@ class ClickHousePublisher:
         yield from (
             ("DPONE_CLICKHOUSE_ROW_POLICY", name)
             for name in row_policies(connection, (scratch.shadow, scratch.staging), tag) or ()
-        )
-        yield from (
-            ("DPONE_CLICKHOUSE_WRITER_ACTIVE", named)
-            for named in exchange.active_writers(connection, table.relation, tag)
         )
         retained = budget.exceeded(
             "retained generation", authority.byte_count, budget.allocated(admitted, budget.RETAINED)

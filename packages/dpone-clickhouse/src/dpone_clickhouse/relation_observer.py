@@ -9,6 +9,7 @@ from dpone_clickhouse.connection import Connection, Tag
 from dpone_clickhouse.failures import reading
 from dpone_clickhouse.names import OBSERVER_PREFIX, column_list, qualified, quoted
 from dpone_clickhouse.observation import observe
+from dpone_clickhouse.parts import parts_digest
 from dpone_clickhouse.preparation import content
 from dpone_clickhouse.target import TargetTable
 from dpone_clickhouse.types import TargetColumn, spelled_as_planned
@@ -53,6 +54,7 @@ class ClickHouseRelationObserver:
         observation = observe(self._connection, table.relation, tag)
         for code, seen in refusals(observation, table, policies_from_plan=self._policies_from_plan):
             raise DponeError(code, seen)
+        before = parts_digest(self._connection, observation.table.uuid, tag)
         keys, event = column_list(table.key), f"toDateTime64({quoted(table.event_time)}, 6, 'UTC')"
         ((duplicates, first, last),) = self._connection.rows(
             f"""
@@ -64,6 +66,10 @@ class ClickHouseRelationObserver:
             tag,
         )
         rows, digest = content(self._connection, table, table.relation, tag)
+        if before is None or parts_digest(self._connection, observation.table.uuid, tag) != before:
+            raise DponeError(
+                "DPONE_CLICKHOUSE_TARGET_CHANGED", f"{table.relation} was written while it was observed"
+            )
         shape = [[column.name, spelled_as_planned(column.type_name)] for column in observation.columns]
         return RelationObservation(
             relation_id=str(table.relation),

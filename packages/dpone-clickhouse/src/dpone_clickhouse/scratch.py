@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dpone_clickhouse.connection import Connection, Tag
+    from dpone_clickhouse.failures import Fault
     from dpone_clickhouse.names import AttemptNames
+
+
+_TABLES = "system.tables"
 
 
 def uuids(
@@ -102,6 +106,7 @@ def drop(
                 {"expected": uuid, "observed": there[relation]},
             )
         )
+    refused: Fault | None = None
     if relation in there:
         try:
             # The server's size guard is for tables that are dropped by mistake; this one is proven.
@@ -110,10 +115,13 @@ def drop(
             if not fault.sent:
                 return effect_failed(fault)
         except StatementRefusedError as fault:
-            return effect_failed(fault)
+            refused = fault
     with reading():
         left = _remains(connection, uuid, tag)
+    if left == _TABLES and refused is not None:
+        return effect_failed(refused)
     if left:
+        # Also behind a refusal: SYNC may give up waiting for a table that is dropped already.
         return Unknown(
             Reason("DPONE_CLICKHOUSE_OUTCOME_UNKNOWN", f"{relation} is still in {left}", {"uuid": uuid})
         )
@@ -161,7 +169,7 @@ def _not_scratch(target: ClickHouseRelation, relation: ClickHouseRelation) -> Re
 
 def _remains(connection: Connection, uuid: str, tag: Tag) -> str:
     """Say where a UUID still is: among the tables, or among the dropped ones that could be taken back."""
-    for table in ("system.tables", "system.dropped_tables"):
+    for table in (_TABLES, "system.dropped_tables"):
         if connection.scalar(f"SELECT count() FROM {table} WHERE uuid = {{uuid:UUID}}", tag, {"uuid": uuid}):
             return table
     return ""

@@ -52,7 +52,7 @@ DPONE_ARTIFACT_MISSING | CORRUPTION | An exact object version that evidence name
 DPONE_ARTIFACT_OUTCOME_UNKNOWN | UNKNOWN | A chunk or manifest was sent and the store did not answer, or cannot be read now | the key in the evidence, once the store answers | dpone refresh status
 DPONE_ARTIFACT_STORE_FULL | REFUSED | The object store has no room for the object, and nothing of it is there | free space of the store | dpone refresh status
 DPONE_ARTIFACT_STORE_REFUSED | REFUSED | The object store refused the request, and nothing is there | status and code in the evidence, permissions of the credentials | dpone refresh status
-DPONE_ARTIFACT_STORE_UNAVAILABLE | UNVERIFIED | The object store could not be reached or refused the credentials before anything was written | endpoint, bucket and credential reference | dpone refresh status
+DPONE_ARTIFACT_STORE_UNAVAILABLE | UNVERIFIED | The object store could not be reached, or did not answer, before anything was written | endpoint, bucket and network | dpone refresh status
 DPONE_ARTIFACT_STORE_UNFIT | REFUSED | The store failed the start-up probe: a second create of a key must fail, and versions must be exact | conditional writes and versioning of the bucket | dpone refresh status
 DPONE_ASSURANCE_EVIDENCE_DIFFERS | REFUSED | An assurance does not bind the measurement, policy or allowlist that was handed over with it | the digests in the evidence | dpone certify verify
 DPONE_ASSURANCE_NOT_ISSUABLE | REFUSED | The documents that were handed over permit no certificate: they are of other releases, targets or environments, or the route did not pass | the rule in the evidence | dpone certify issue --help
@@ -85,6 +85,7 @@ DPONE_CLICKHOUSE_ENGINE_REFUSED | REFUSED | The target is not a plain MergeTree 
 DPONE_CLICKHOUSE_LIGHTWEIGHT_DELETE | REFUSED | Parts of the target hold rows that are deleted but present | the part named; OPTIMIZE or APPLY DELETED MASK settles it | dpone refresh status
 DPONE_CLICKHOUSE_MATERIALIZED_VIEW | REFUSED | A materialised view writes to the target or is fed by it | the view named | dpone refresh status
 DPONE_CLICKHOUSE_MERGE_TABLE | REFUSED | A Merge table covers the target by pattern | the table named | dpone refresh status
+DPONE_CLICKHOUSE_METADATA_UNVERIFIED | UNVERIFIED | The principal may not see every table, so that nothing writes to the target or follows it is not proven | grant SHOW ON *.* | dpone refresh status
 DPONE_CLICKHOUSE_MUTATION_PENDING | REFUSED | A mutation of the target is not done | system.mutations, the mutation named | dpone refresh status
 DPONE_CLICKHOUSE_OUTCOME_UNKNOWN | UNKNOWN | A statement was sent to ClickHouse and no answer came | the query id in system.processes and query_log | dpone refresh status
 DPONE_CLICKHOUSE_PART_LACKS_COLUMN | REFUSED | A part of the target lacks a column, so its rows read as that column's default | the part named | dpone refresh status

@@ -35,7 +35,8 @@ class CreateOnlyStore:
         """Prove that the store creates only, reads exact versions and never kept a second one.
 
         The object is always the same one, so probing leaves one small object a prefix. Raises
-        DPONE_ARTIFACT_STORE_UNFIT, or DPONE_ARTIFACT_STORE_UNAVAILABLE where nothing could be learnt.
+        DPONE_ARTIFACT_STORE_UNFIT, DPONE_ARTIFACT_STORE_UNAVAILABLE where nothing could be learnt, or the code with
+        which the store declined.
         """
         key = f"{self.prefix}/{_PROBE}"
         try:
@@ -132,7 +133,7 @@ class CreateOnlyStore:
     def _probe_finding(self, key: str) -> str | None:
         """What makes the store unfit, or None."""
         if isinstance(answer := self.objects.create(key, _PROBE_DATA), Declined):
-            return f"{answer.code}: {answer.observed}"
+            raise DponeError(answer.code, answer.observed, {"key": key, **answer.evidence})
         if not isinstance(self.objects.create(key, _PROBE_DATA + b", second"), Exists):
             return "a second create of a key is not refused"
         version = self.objects.head(key)

@@ -30,6 +30,7 @@ def publish(services: Services, operation: Operation) -> None:
     exchange = stored(services, operation.plan.operation_id, ExchangeReceipt)
     committed = state in {OperationState.TARGET_COMMITTED, OperationState.COMMITTED_INCOMPLETE}
     before = services.state.publication_rows(operation.plan.operation_id)
+    _require_predecessor(operation, prepared, before)
     receipt: PublicationReceipt | EmptyScopeReceipt
     if prepared.generation is None and state is OperationState.PREPARED:
         after = successor_rows(operation, before, None)
@@ -57,6 +58,17 @@ def publish(services: Services, operation: Operation) -> None:
                 refuse(reason)
         case _:
             assert_never(result)
+
+
+def _require_predecessor(operation: Operation, prepared: PreparedReceipt, before: PublicationRows) -> None:
+    """A publication follows the generation that was prepared against, whatever moved the head since."""
+    head = before.target_head
+    if head is not None and head.target_uuid != prepared.target_uuid:
+        raise DponeError(
+            "DPONE_TARGET_HEAD_MOVED",
+            f"{operation.model}: the head is not the generation that was prepared against",
+            {"prepared": prepared.target_uuid, "head": head.target_uuid},
+        )
 
 
 def successor_rows(

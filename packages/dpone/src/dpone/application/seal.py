@@ -47,7 +47,10 @@ def seal(services: Services, run: Run, operation: Operation) -> SealedArtifactMa
     chunks: list[tuple[EncodedChunk, StoredObject]] = []
     image = SqlRelation.from_bracketed(receipt.after_image_relation_id)
     batches = services.images.batches(operation.plan, operation.target, image, ROWS_PER_BATCH)
+    size = 0
     for chunk in services.encoder.encode(operation.target, batches):
+        size += len(chunk.data)
+        _require_within_budget(operation, size)
         key = f"{prefix}/chunks/{chunk.ordinal:06}.parquet"
         chunks.append((chunk, require(services.artifacts.create(key, chunk.data, chunk.sha256))))
         blocks += chunk.block_sha256
@@ -69,6 +72,17 @@ def seal(services: Services, run: Run, operation: Operation) -> SealedArtifactMa
     require(services.documents.persist(operation.plan.operation_id, record))
     require(services.documents.persist(operation.plan.operation_id, manifest))
     return manifest
+
+
+def _require_within_budget(operation: Operation, size: int) -> None:
+    """Refuse the chunk with which the artifact would grow beyond what the operation reserved; bytes of Parquet."""
+    allowed = operation.target.artifact_authority.max_artifact_bytes
+    if size > allowed:
+        raise DponeError(
+            "DPONE_BUDGET_EXCEEDED",
+            f"{operation.model}: the sealed artifact has {size} bytes with the next chunk, {allowed} are allowed",
+            {"needed": str(size), "allowed": str(allowed)},
+        )
 
 
 def _require_same_content(
