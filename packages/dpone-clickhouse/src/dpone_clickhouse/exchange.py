@@ -143,7 +143,15 @@ def active_queries(connection: Connection, prefix: str, tag: Tag) -> tuple[str, 
     return tuple(named for (named,) in rows)
 
 
-from dpone_clickhouse.names import qualified
+def _fresh_name(
+    current: ClickHouseRelation, own: tuple[ClickHouseRelation, ...], taken: Container[ClickHouseRelation]
+) -> ClickHouseRelation | None:
+    """The attempt's first free name behind the current one, which may be another attempt's.
+
+    Its own first name is taken where it prepared a shadow, and its predecessor's receipt turned out to stand.
+    """
+    later = own[own.index(current) + 1 :] if current in own else own
+    return next((name for name in later if name not in taken), None)
 
 
 def _drift(seen: UuidMap, expected_target_uuid: str, scratch: Scratch) -> Reason:
