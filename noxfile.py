@@ -9,12 +9,14 @@ from pathlib import Path
 
 import nox
 
+PYTHON = "3.11"
+PYTHONS = ["3.11", "3.12", "3.13"]
+
 nox.options.default_venv_backend = "uv"
-nox.options.sessions = ["lint", "types", "imports", "tests"]
+nox.options.sessions = ["lint", "types", "imports", f"tests-{PYTHON}"]
 
 ROOT = Path(__file__).parent
 MEMBERS = sorted(path.parent.name for path in ROOT.glob("packages/*/pyproject.toml"))
-PYTHON = "3.11"
 BUILT: list[Path] = []
 
 
@@ -25,9 +27,9 @@ def workspace(session: nox.Session) -> None:
     )
 
 
-@nox.session(python=PYTHON)
+@nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Everything that CI's test step runs."""
+    """Everything that CI's test step runs, on every Python that is supported and here."""
     workspace(session)
     session.run("pytest", "-q", "-n", "2", "--dist", "loadgroup", *session.posargs)
 

@@ -979,8 +979,9 @@ def _moment(pattern: str, *, day: bool = False) -> Callable[[Any, str], Iterator
 
     def check(value: Any, path: str) -> Iterator[Fault]:
         try:
-            moment = instant(value)
-        except (TypeError, ValueError):
+            # Only text: since Python 3.12 a slice is a key that an object can be asked for.
+            moment = instant(value if type(value) is str else "")
+        except ValueError:
             yield Fault(path, "instant")
             return
         if value != value.strip() or (day and not midnight(moment)):
