@@ -143,7 +143,7 @@ def _reconcile(this: _Commit, state: OperationState) -> None:
     scratch = burned.value if isinstance(burned, Applied) else sent
     there = publisher.uuid_map(operation.target, scratch)
     quiescent = not publisher.active_queries(query_id_prefix(operation))
-    evidence = ExchangeEvidence(there, quiescent, sealed_off)
+    evidence = ExchangeEvidence(there, quiescent, sealed_off, maybe_burned=isinstance(burned, Unknown))
     outcome = classify_exchange(evidence, this.prepared.target_uuid, this.generation.shadow_uuid)
     if outcome is not ExchangeOutcome.SUCCESSOR and state is OperationState.COMMITTING:
         _journal_doubt(this, outcome, there)
