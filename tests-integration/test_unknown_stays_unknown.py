@@ -302,6 +302,48 @@ def test_an_exchange_in_doubt_is_unknown_in_the_run_and_in_status_whoever_lives(
     assert "COMMIT_UNKNOWN" in {each["state"] for each in plan["operations"]}
 
 
+@pytest.mark.parametrize("read", ["uuid_map", "active_queries"])
+def test_an_exchange_whose_map_cannot_be_read_is_unknown_and_no_failed_read(
+    tmp_path: Path, read_as: Any, read: str
+) -> None:
+    day = world()
+    read_as(inputs_of(day))
+
+    class GoesDown(Losing):
+        """Behind its EXCHANGE the server answers no such read."""
+
+        def __getattr__(self, name: str) -> Any:
+            if name == read and self.lost:
+                raise DponeError("DPONE_CLICKHOUSE_UNAVAILABLE", "no answer")
+            return super().__getattr__(name)
+
+    code, told = run_once(day, tmp_path, publisher=GoesDown(day.ports.publisher, "exchange", lands=True))
+    assert (code, told["code"]) == (3, "DPONE_EXCHANGE_UNKNOWN")
+    assert told["evidence"]["not_read"] == "DPONE_CLICKHOUSE_UNAVAILABLE"
+
+
+def test_a_publication_whose_rows_cannot_be_read_is_unknown_and_no_failed_read(
+    tmp_path: Path, read_as: Any
+) -> None:
+    day = world()
+    read_as(inputs_of(day))
+
+    class GoesDown(Losing):
+        """Behind its publication the server answers no read of the rows."""
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "publication_rows" and self.lost:
+                raise DponeError("DPONE_MSSQL_UNREACHABLE", "no answer")
+            return super().__getattr__(name)
+
+    code, told = run_once(day, tmp_path, state=GoesDown(day.ports.state, "publish", lands=True))
+    assert (code, told["exit_class"], told["evidence"]["not_read"]) == (
+        3,
+        "UNKNOWN",
+        "DPONE_MSSQL_UNREACHABLE",
+    )
+
+
 def test_a_run_that_dies_behind_its_burn_is_unknown_in_status_and_no_corruption(
     tmp_path: Path, read_as: Any
 ) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from dpone.application.commit import prepared_receipt
 from dpone.application.operation import Operation, head_of, stored
-from dpone.application.services import Services, refuse, refuse_first
+from dpone.application.services import Services, refuse, refuse_first, still_unknown
 from dpone_contracts.codec_identity import published_generation_id
-from dpone_contracts.effects import Applied, NotApplied, Reason, Unknown
-from dpone_contracts.errors import DponeError, ExitClass
+from dpone_contracts.effects import Applied, NotApplied, Unknown
+from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
 from dpone_contracts.outcomes import PublicationOutcome, classify_publication
 from dpone_contracts.ports.activation_store import Checkpoint, ScopeHead, TargetHead
@@ -54,7 +54,7 @@ def publish(services: Services, operation: Operation) -> None:
                 there = services.state.publication_rows(operation.plan.operation_id)
             except DponeError as unread:
                 # What was sent stays unknown where the rows that settle it cannot be read.
-                _still_unknown(reason, unread)
+                still_unknown(reason, unread)
             outcome = classify_publication(there, before, after)
             if outcome is PublicationOutcome.MIXED:
                 raise DponeError("DPONE_CORRUPTION_MIXED_PUBLICATION", operation.model, reason.evidence)
@@ -62,13 +62,6 @@ def publish(services: Services, operation: Operation) -> None:
                 refuse(reason)
         case _:
             assert_never(result)
-
-
-def _still_unknown(reason: Reason, unread: DponeError) -> NoReturn:
-    """Raise the doubt of what was sent, with why it could not be settled; corruption is raised as it is."""
-    if unread.exit_class is ExitClass.CORRUPTION:
-        raise unread
-    raise DponeError(reason.code, reason.observed, {**reason.evidence, "not_read": unread.code}) from unread
 
 
 def _require_predecessor(operation: Operation, prepared: PreparedReceipt, before: PublicationRows) -> None:
