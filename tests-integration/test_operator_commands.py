@@ -239,7 +239,7 @@ def test_status_of_a_planned_day_holds_nothing_and_is_run_next(crash: Crash) -> 
 def test_status_of_a_live_worker_says_to_wait_while_its_exchange_is_unresolved(crash: Crash) -> None:
     (plan,) = crash.alive.plain["plans"]
     waiting = operations(crash.alive)["flight_departure_event"]
-    assert (crash.alive.exit_code, waiting["permitted"]) == (0, "WAIT_FOR_ATTEMPT_END")
+    assert (crash.alive.exit_code, waiting["permitted"]) == (3, "WAIT_FOR_ATTEMPT_END")
     assert waiting["outcomes"]["exchange"] == "EXCHANGE_UNKNOWN"
     assert plan["next_command"] == "dpone refresh status"
     held = {guard["resource_id"]: guard for guard in plan["guards"]}

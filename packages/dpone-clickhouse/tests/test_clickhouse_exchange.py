@@ -6,6 +6,7 @@ import socket
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -42,6 +43,8 @@ class Proxy:
         self.drop_answer_to: bytes | None = None
         self.refuse: bytes | None = None
         self.hold: bytes | None = None
+        self.deaf_behind: bytes | None = None
+        self.deaf = False
         self.held = threading.Event()
         self.released = threading.Event()
         self.late_answer = b""
@@ -73,7 +76,10 @@ class Proxy:
                     self.late_answer = self._forward(request)
                     self.late_done.set()
                     return
+                if self.deaf:
+                    return
                 answer = self._forward(request)
+                self.deaf = self.deaf_behind is not None and self.deaf_behind in request
                 if self.drop_answer_to is not None and self.drop_answer_to in request:
                     return
                 if self.refuse is not None and self.refuse in request:
@@ -222,6 +228,72 @@ def test_no_statement_of_a_build_is_sent_again_when_its_answer_is_lost(
     assert sum(b"ATTACH PARTITION" in request for request in proxy.requests) == 1
 
 
+def test_a_create_that_is_refused_behind_its_effect_is_unknown(
+    flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
+) -> None:
+    proxy.refuse = b"CREATE TABLE"
+    result = over_proxy.create_scratch(flights.plan, flights.target, flights.admitted())
+    assert isinstance(result, Unknown)
+    assert result.reason.code == "DPONE_CLICKHOUSE_OUTCOME_UNKNOWN"
+    assert result.reason.evidence["clickhouse_code"] == "159"
+
+
+@pytest.mark.parametrize("refused", [False, True], ids=["answered", "refused"])
+@pytest.mark.parametrize(
+    ("word", "code"),
+    [
+        (b"CREATE TABLE", "DPONE_CLICKHOUSE_OUTCOME_UNKNOWN"),
+        (b"INSERT+INTO", "DPONE_CLICKHOUSE_OUTCOME_UNKNOWN"),
+        (b"INSERT INTO", "DPONE_CLICKHOUSE_OUTCOME_UNKNOWN"),
+        (b"DROP TABLE", "DPONE_CLICKHOUSE_OUTCOME_UNKNOWN"),
+        (b"RENAME", "DPONE_CLICKHOUSE_OUTCOME_UNKNOWN"),
+        (b"EXCHANGE", "DPONE_EXCHANGE_UNKNOWN"),
+    ],
+)
+def test_an_effect_that_cannot_be_read_back_is_unknown_and_no_failed_read(
+    flights: Any,
+    proxy: Proxy,
+    over_proxy: ClickHousePublisher,
+    applied: Callable[..., Any],
+    word: bytes,
+    code: str,
+    *,
+    refused: bool,
+) -> None:
+    plan, target, admitted = flights.plan, flights.target, flights.admitted()
+    own = flights.publisher
+    call: Callable[[], Any]
+    match word:
+        case b"CREATE TABLE":
+            call = partial[Any](over_proxy.create_scratch, plan, target, admitted)
+        case b"INSERT+INTO":
+            scratch = applied(own.create_scratch(plan, target, admitted))
+            chunk = flights.parquet(flights.day())
+            call = partial[Any](over_proxy.load_chunk, target, admitted, scratch, 1, chunk)
+        case b"INSERT INTO":
+            call = partial[Any](over_proxy.build_shadow, plan, target, admitted, flights.staged())
+        case b"DROP TABLE":
+            scratch = flights.staged()
+            call = partial[Any](
+                over_proxy.drop_scratch, target, admitted, scratch.staging, scratch.staging_uuid
+            )
+        case b"RENAME":
+            scratch, _ = flights.built()
+            call = partial[Any](over_proxy.burn_shadow_name, target, admitted, scratch, flights.target_uuid())
+        case _:
+            scratch, _ = flights.built()
+            call = partial[Any](over_proxy.exchange, target, admitted, scratch, flights.target_uuid())
+    proxy.deaf_behind, proxy.refuse = word, word if refused else None
+    result = call()
+    if word == b"INSERT+INTO" and not refused:
+        # The server's own count is the answer: there is nothing to read back.
+        assert isinstance(result, Applied)
+        return
+    assert proxy.deaf
+    assert isinstance(result, Unknown)
+    assert result.reason.code == code
+
+
 def test_a_delayed_exchange_fails_on_the_burned_name(
     flights: Any, proxy: Proxy, over_proxy: ClickHousePublisher
 ) -> None:
@@ -230,7 +302,7 @@ def test_a_delayed_exchange_fails_on_the_burned_name(
     proxy.hold = b"EXCHANGE"
     result = over_proxy.exchange(flights.target, flights.admitted(), scratch, before)
     assert isinstance(result, Unknown)
-    assert result.reason.code == "DPONE_CLICKHOUSE_OUTCOME_UNKNOWN"
+    assert result.reason.code == "DPONE_EXCHANGE_UNKNOWN"
     burned = flights.publisher.burn_shadow_name(
         flights.target, flights.admitted(NEXT_ATTEMPT), scratch, before
     )

@@ -228,7 +228,7 @@ def test_a_killed_shadow_insert_is_named_publishes_nothing_and_its_shadow_is_onl
             flights.run(f"KILL QUERY WHERE query_id = '{found[0][0]}' SYNC")
             result = building.result()
     assert isinstance(result, Unknown)
-    assert result.reason.code == "DPONE_CLICKHOUSE_STATEMENT_REFUSED"
+    assert result.reason.code == "DPONE_CLICKHOUSE_OUTCOME_UNKNOWN"
     assert result.reason.evidence["clickhouse_error"] == "QUERY_WAS_CANCELLED"
     after = flights.publisher.authority(flights.target)
     assert (after.uuid, after.parts_digest, after.refusals) == (before.uuid, before.parts_digest, ())

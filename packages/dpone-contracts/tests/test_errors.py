@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dpone_contracts.effects import Reason, Unknown, tells_doubt
 from dpone_contracts.errors import CATALOGUE, CatalogueEntry, DponeError, ExitClass
 
 SPECIFIED = {
@@ -27,7 +28,7 @@ def test_an_entry_has_all_its_parts(entry: CatalogueEntry) -> None:
 
 
 def test_unknown_codes_have_unknown_in_their_exit_class() -> None:
-    named = {code for code in CATALOGUE if code.endswith("_UNKNOWN")}
+    named = {code for code in CATALOGUE if tells_doubt(code)}
     assert named == {code for code, entry in CATALOGUE.items() if entry.exit_class is ExitClass.UNKNOWN}
 
 
@@ -42,3 +43,14 @@ def test_an_error_tells_code_observation_and_next_command() -> None:
 def test_a_code_outside_the_catalogue_cannot_be_raised() -> None:
     with pytest.raises(KeyError):
         DponeError("DPONE_INVENTED", "anything")
+
+
+@pytest.mark.parametrize("entry", CATALOGUE.values(), ids=list(CATALOGUE))
+def test_an_unknown_ends_in_the_class_unknown_whatever_code_it_was_made_with(entry: CatalogueEntry) -> None:
+    made_with = Reason(entry.code, "killed", {"number": "394"})
+    told = DponeError.because(Unknown(made_with).reason)
+    assert (told.exit_class, told.observed, told.evidence["number"]) == (ExitClass.UNKNOWN, "killed", "394")
+    kept = entry.exit_class is ExitClass.UNKNOWN
+    assert (told.code, told.evidence.get("code")) == (
+        (entry.code, None) if kept else ("DPONE_OUTCOME_UNKNOWN", entry.code)
+    )

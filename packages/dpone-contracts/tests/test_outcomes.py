@@ -158,20 +158,24 @@ def test_an_object_is_exact_by_digest_and_by_version_where_one_is_known() -> Non
 
 
 EXCHANGE_TABLE = Table("""
-read quiescent sealed target  shadow  made => outcome
-no   *         *      *       *       *    => EXCHANGE_UNKNOWN
-*    no        *      *       *       *    => EXCHANGE_UNKNOWN
-yes  yes       yes    old     new     yes  => PREDECESSOR
-yes  yes       no     old     new     yes  => EXCHANGE_UNKNOWN
-yes  yes       yes    new     old     yes  => SUCCESSOR
-yes  yes       no     new     old     yes  => EXCHANGE_UNKNOWN
-yes  yes       *      old     !new    yes  => MIXED
-yes  yes       *      new     !old    yes  => MIXED
-yes  yes       *      foreign/none *  *    => MIXED
-yes  yes       yes    old     none    no   => PREDECESSOR
-yes  yes       no     old     none    no   => EXCHANGE_UNKNOWN
-yes  yes       *      old     !none   no   => MIXED
-yes  yes       *      new     *       no   => MIXED
+read quiescent sealed burned target  shadow  made => outcome
+no   *         *      *      *       *       *    => EXCHANGE_UNKNOWN
+*    no        *      *      *       *       *    => EXCHANGE_UNKNOWN
+yes  yes       yes    *      old     new     yes  => PREDECESSOR
+yes  yes       no     *      old     new     yes  => EXCHANGE_UNKNOWN
+yes  yes       yes    *      new     old     yes  => SUCCESSOR
+yes  yes       no     *      new     old     yes  => EXCHANGE_UNKNOWN
+yes  yes       *      maybe  old     none    yes  => EXCHANGE_UNKNOWN
+yes  yes       *      maybe  new     none    yes  => EXCHANGE_UNKNOWN
+yes  yes       *      known  old     none    yes  => MIXED
+yes  yes       *      known  new     none    yes  => MIXED
+yes  yes       *      *      old     old/foreign yes => MIXED
+yes  yes       *      *      new     new/foreign yes => MIXED
+yes  yes       *      *      foreign/none *  *    => MIXED
+yes  yes       yes    *      old     none    no   => PREDECESSOR
+yes  yes       no     *      old     none    no   => EXCHANGE_UNKNOWN
+yes  yes       *      *      old     !none   no   => MIXED
+yes  yes       *      *      new     *       no   => MIXED
 """)
 
 
@@ -181,6 +185,7 @@ def test_exchange_outcomes_are_those_of_the_table_everywhere() -> None:
         "read": ("yes", "no"),
         "quiescent": ("yes", "no"),
         "sealed": ("yes", "no"),
+        "burned": ("maybe", "known"),
         "target": uuids,
         "shadow": uuids,
         "made": ("yes", "no"),
@@ -191,6 +196,7 @@ def test_exchange_outcomes_are_those_of_the_table_everywhere() -> None:
             uuids=UuidMap(target, shadow) if point["read"] == "yes" else None,
             quiescent=point["quiescent"] == "yes",
             sealed_off=point["sealed"] == "yes",
+            maybe_burned=point["burned"] == "maybe",
         )
         outcome = classify_exchange(evidence, "old", "new" if point["made"] == "yes" else None)
         assert outcome == EXCHANGE_TABLE.expected(point), point

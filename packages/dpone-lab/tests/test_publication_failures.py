@@ -8,6 +8,7 @@ import tempfile
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -461,9 +462,9 @@ def a_third_table_in_the_map(w: Walk) -> None:
 def a_request_that_is_lost_over_a_name_that_cannot_be_burned(w: Walk) -> None:
     def lose(target: object, admitted: Any, scratch: object, uuid: object) -> Unknown:
         del target, scratch, uuid
-        taken = AttemptNames.of(admitted).shadow(w.database, 1)
-        w.clickhouse(f"CREATE TABLE {taken} (a Int8) ENGINE = MergeTree ORDER BY a")
-        w.undo.append(lambda: w.clickhouse(f"DROP TABLE {taken} SYNC"))
+        for taken in AttemptNames.of(admitted).shadows(w.database)[1:]:
+            w.clickhouse(f"CREATE TABLE {taken} (a Int8) ENGINE = MergeTree ORDER BY a")
+            w.undo.append(partial(w.clickhouse, f"DROP TABLE {taken} SYNC"))
         return Unknown(Reason("DPONE_CLICKHOUSE_OUTCOME_UNKNOWN", "no answer"))
 
     w.run(replace(w.services, publisher=Before(w.services.publisher, "exchange", lose, instead=True)))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
-from dpone_clickhouse.failures import reading, reason_of
+from dpone_clickhouse.failures import in_doubt, reading, reason_of, settled
 from dpone_clickhouse.names import qualified
 from dpone_clickhouse.scratch import uuids
 from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
@@ -52,19 +52,19 @@ def exchange(
     try:
         after = uuid_map(connection, target, scratch.shadow, tag)
     except (StatementRefusedError, AnswerLostError) as unreadable:
-        return Unknown(reason_of(fault or unreadable))
+        return _doubt(reason_of(fault or unreadable))
     if after == successor:
         return Applied(after)
     if after != predecessor:
-        return Unknown(_mixed(after))
+        return _doubt(_mixed(after))
     match fault:
         case StatementRefusedError() | AnswerLostError(sent=False):
             return NotApplied(reason_of(fault))
         case AnswerLostError():
-            return Unknown(reason_of(fault))
+            return _doubt(reason_of(fault))
         case None:
             # Acknowledged and not there: somebody else exchanged back.
-            return Unknown(_mixed(after))
+            return _doubt(_mixed(after))
 
 
 def burn(
@@ -97,15 +97,16 @@ def burn(
         connection.run_one_shot(f"RENAME TABLE {qualified(scratch.shadow)} TO {qualified(fresh)}", tag)
     except (StatementRefusedError, AnswerLostError) as failed:
         fault = failed
-    with reading():
-        moved = _burned(connection, target, scratch, pair, tag)
-    if moved is not None:
-        return Applied(moved)
+    renamed = settled(lambda: _burned(connection, target, scratch, pair, tag))
+    if isinstance(renamed, Unknown):
+        return renamed
+    if renamed is not None:
+        return Applied(renamed)
     match fault:
         case StatementRefusedError() | AnswerLostError(sent=False):
             return NotApplied(reason_of(fault))
         case AnswerLostError():
-            return Unknown(reason_of(fault))
+            return in_doubt(fault)
         case None:
             return Unknown(Reason("DPONE_CLICKHOUSE_OUTCOME_UNKNOWN", f"{scratch.shadow} still stands"))
 
@@ -164,6 +165,13 @@ def _drift(seen: UuidMap, expected_target_uuid: str, scratch: Scratch) -> Reason
             "observed_target": str(seen.target_uuid),
             "observed_shadow": str(seen.shadow_uuid),
         },
+    )
+
+
+def _doubt(reason: Reason) -> Unknown:
+    """An EXCHANGE that the map does not settle, with what was seen; only behind a burned name can the map settle it."""
+    return Unknown(
+        Reason("DPONE_EXCHANGE_UNKNOWN", reason.observed, {**reason.evidence, "code": reason.code})
     )
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
 from dpone_contracts.effects import NotApplied, Reason, Unknown
 from dpone_contracts.errors import DponeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+T = TypeVar("T")
 Fault = StatementRefusedError | AnswerLostError
 
 
@@ -27,6 +28,20 @@ def reason_of(fault: Fault) -> Reason:
             return Reason("DPONE_CLICKHOUSE_OUTCOME_UNKNOWN", str(fault))
 
 
+def in_doubt(fault: Fault) -> Unknown:
+    """An effect that may be there in whole or in part, also behind the server's own error, which stays as evidence."""
+    reason = reason_of(fault)
+    return Unknown(Reason("DPONE_CLICKHOUSE_OUTCOME_UNKNOWN", reason.observed, reason.evidence))
+
+
+def settled(read: Callable[[], T]) -> T | Unknown:
+    """What a read shows after something was sent; where it does not come about, what was sent is in doubt."""
+    try:
+        return read()
+    except (StatementRefusedError, AnswerLostError) as fault:
+        return in_doubt(fault)
+
+
 def effect_failed(fault: Fault) -> NotApplied | Unknown:
     """Classify a failed statement that takes effect whole or not at all, like DDL on one table.
 
@@ -34,7 +49,7 @@ def effect_failed(fault: Fault) -> NotApplied | Unknown:
     """
     match fault:
         case AnswerLostError(sent=True):
-            return Unknown(reason_of(fault))
+            return in_doubt(fault)
         case StatementRefusedError() | AnswerLostError():
             return NotApplied(reason_of(fault))
 

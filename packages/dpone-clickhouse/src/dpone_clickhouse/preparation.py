@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpone_clickhouse import shadow as sql
 from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
-from dpone_clickhouse.failures import effect_failed, reading, reason_of
+from dpone_clickhouse.failures import effect_failed, in_doubt, reading, reason_of, settled
 from dpone_clickhouse.names import qualified
 from dpone_clickhouse.observation import column_rows, table_row
 from dpone_clickhouse.parts import identical_partitions, parts_digest, table_rows
@@ -61,10 +61,11 @@ def load(
     except AnswerLostError as fault:
         return effect_failed(fault)
     except StatementRefusedError as fault:
-        with reading():
-            untouched = table_rows(connection, scratch.staging_uuid, tag) == rows_before
+        held = settled(lambda: table_rows(connection, scratch.staging_uuid, tag))
+        if isinstance(held, Unknown):
+            return held
         # A refused INSERT may have written blocks before it was refused.
-        return NotApplied(reason_of(fault)) if untouched else Unknown(reason_of(fault))
+        return NotApplied(reason_of(fault)) if held == rows_before else in_doubt(fault)
 
 
 def content(
@@ -137,9 +138,10 @@ def build(
             connection.run(statement, tag, **sql.COMPARING)
         except (StatementRefusedError, AnswerLostError) as fault:
             # The shadow is partly filled: neither built nor empty, and only fit to be dropped.
-            return Unknown(reason_of(fault))
-    with reading():
-        rows = table_rows(connection, scratch.shadow_uuid, tag)
+            return in_doubt(fault)
+    rows = settled(lambda: table_rows(connection, scratch.shadow_uuid, tag))
+    if isinstance(rows, Unknown):
+        return rows
     return Applied(ShadowBuild(plan.strategy, plan.attached, plan.rebuilt, rows))
 
 

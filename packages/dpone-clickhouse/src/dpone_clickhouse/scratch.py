@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpone_clickhouse.connection import AnswerLostError, StatementRefusedError
-from dpone_clickhouse.failures import effect_failed, reading
+from dpone_clickhouse.failures import effect_failed, in_doubt, reading, settled
 from dpone_clickhouse.names import SHADOW_PREFIX, STAGING_PREFIX, qualified
 from dpone_clickhouse.observation import row_policies, table_row
 from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
@@ -67,9 +67,8 @@ def create(
         try:
             connection.run(f"CREATE TABLE {qualified(relation)} AS {qualified(target)}", tag)
         except (StatementRefusedError, AnswerLostError) as fault:
-            failed = effect_failed(fault)
             # Half of the scratch is neither there nor absent.
-            return Unknown(failed.reason) if made else failed
+            return in_doubt(fault) if made else _not_made(connection, relation, fault, tag)
         made = True
     return _read_back(connection, target, staging, shadow, tag)
 
@@ -116,8 +115,9 @@ def drop(
                 return effect_failed(fault)
         except StatementRefusedError as fault:
             refused = fault
-    with reading():
-        left = _remains(connection, uuid, tag)
+    left = settled(lambda: _remains(connection, uuid, tag))
+    if isinstance(left, Unknown):
+        return left
     if left == _TABLES and refused is not None:
         return effect_failed(refused)
     if left:
@@ -139,6 +139,19 @@ def _is_unused(
     )
 
 
+def _not_made(
+    connection: Connection, relation: ClickHouseRelation, fault: Fault, tag: Tag
+) -> NotApplied | Unknown:
+    """How a CREATE failed: also a refused one, that was killed or timed out, may have left its table."""
+    failed = effect_failed(fault)
+    if isinstance(failed, Unknown) or isinstance(fault, AnswerLostError):
+        return failed
+    there = settled(lambda: uuids(connection, (relation,), tag))
+    if isinstance(there, Unknown):
+        return there
+    return in_doubt(fault) if relation in there else failed
+
+
 def _read_back(
     connection: Connection,
     target: ClickHouseRelation,
@@ -146,14 +159,20 @@ def _read_back(
     shadow: ClickHouseRelation,
     tag: Tag,
 ) -> EffectResult[Scratch]:
-    with reading():
-        there = {relation: table_row(connection, relation, tag) for relation in (target, staging, shadow)}
+    there = settled(lambda: {each: table_row(connection, each, tag) for each in (target, staging, shadow)})
+    if isinstance(there, Unknown):
+        return there
     wanted = there[target]
     for relation in (staging, shadow):
         row = there[relation]
         if row is None or wanted is None or row.definition != wanted.definition:
+            # Made, and to be dropped before anything else: neither the scratch that was asked for nor none.
             return Unknown(
-                Reason("DPONE_CLICKHOUSE_SCRATCH_DIFFERS", f"{relation} is not of the target's design")
+                Reason(
+                    "DPONE_CLICKHOUSE_OUTCOME_UNKNOWN",
+                    f"{relation} is not of the target's design",
+                    {"code": "DPONE_CLICKHOUSE_SCRATCH_DIFFERS"},
+                )
             )
     made_staging, made_shadow = there[staging], there[shadow]
     assert made_staging is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., object])
@@ -49,6 +49,14 @@ class Reason:
     evidence: Mapping[str, str] = field(default_factory=dict)
 
 
+OUTCOME_UNKNOWN: Final = "DPONE_OUTCOME_UNKNOWN"
+
+
+def tells_doubt(code: str) -> bool:
+    """Whether a code says that nothing is known: exactly the codes of the catalogue's exit class UNKNOWN end so."""
+    return code.endswith("_UNKNOWN")
+
+
 @dataclass(frozen=True, slots=True)
 class Applied(Generic[T]):
     """The effect is there, and `value` was read back from where it is."""
@@ -65,9 +73,19 @@ class NotApplied:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The effect was sent, and nothing proves whether it is there."""
+    """The effect was sent, and nothing proves whether it is there.
+
+    Its reason has a code of doubt, whatever it was made with: with a refusal's code, whoever tells it would round it
+    to no. Such a reason becomes DPONE_OUTCOME_UNKNOWN, and its own code stands in the evidence.
+    """
 
     reason: Reason
+
+    def __post_init__(self) -> None:
+        """Keep a code of doubt, and put any other into the evidence of the general one."""
+        if not tells_doubt(self.reason.code):
+            evidence = {**self.reason.evidence, "code": self.reason.code}
+            object.__setattr__(self, "reason", Reason(OUTCOME_UNKNOWN, self.reason.observed, evidence))
 
 
 EffectResult: TypeAlias = Applied[T] | NotApplied | Unknown

@@ -207,6 +207,7 @@ DPONE_MUTATION_TRANSACTION_LOST | REFUSED | The transaction was ended inside the
 DPONE_MUTATION_TYPE_DRIFT | REFUSED | The model's temp relation or the target has other columns or types than planned | types of the model's columns, cast exactly | dpone refresh status
 DPONE_ODBC_MISSING | REFUSED | The ODBC driver manager is not installed; no server was contacted | Debian's libodbc2 and tdsodbc (or Microsoft's msodbcsql18); `tooling/bootstrap.py env` installs them | dpone refresh status
 DPONE_OPERATION_NOT_FOUND | REFUSED | The store knows no such operation, scope or workflow | the id, against the deployment's plans | dpone refresh status
+DPONE_OUTCOME_UNKNOWN | UNKNOWN | Something was sent and failed in a way that does not tell whether it took effect | the code and the engine's error in the evidence, then the operation's rows and relations | dpone refresh status
 DPONE_PLAN_BOUND_TO_OTHER_RUN | REFUSED | The plan is bound to another DagRun; one plan binds one DagRun for ever | the DagRun in the evidence | dpone refresh status
 DPONE_PREDECESSOR_CHANGED | CORRUPTION | The old generation received parts after the proof; a write may be lost | the predecessor's part list and its writers | stop and call the platform's owner
 DPONE_PREFLIGHT_UNVERIFIED | UNVERIFIED | Something that must be known before dbt starts could not be read | permissions and locks named in the message | dpone refresh status

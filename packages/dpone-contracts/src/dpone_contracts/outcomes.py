@@ -195,12 +195,14 @@ class ExchangeEvidence:
 
     `uuids` None: not readable. `quiescent`: no statement of the attempt runs, and that could be seen.
     `sealed_off`: what stands beside the target has a name that no sent EXCHANGE knows (it was burned), or none was
-    ever sent.
+    ever sent. `maybe_burned`: a burn was sent, or may have been, and nobody knows what came of it; then a shadow's
+    name that is free may be a burned one.
     """
 
     uuids: UuidMap | None
     quiescent: bool
     sealed_off: bool
+    maybe_burned: bool
 
 
 def classify_exchange(
@@ -217,6 +219,12 @@ def classify_exchange(
         outcome = ExchangeOutcome.PREDECESSOR
     elif successor_uuid is not None and seen == (successor_uuid, predecessor_uuid):
         outcome = ExchangeOutcome.SUCCESSOR
+    elif (
+        successor_uuid is not None
+        and evidence.maybe_burned
+        and seen in {(predecessor_uuid, None), (successor_uuid, None)}
+    ):
+        return ExchangeOutcome.EXCHANGE_UNKNOWN
     else:
         return ExchangeOutcome.MIXED
     return outcome if evidence.sealed_off else ExchangeOutcome.EXCHANGE_UNKNOWN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from dpone_contracts.effects import Applied, NotApplied
+from dpone_contracts.effects import Applied, NotApplied, tells_doubt
 
 if TYPE_CHECKING:
     from dpone_contracts.effects import EffectResult
@@ -19,6 +19,7 @@ def applied(result: EffectResult[T]) -> T:
 
 
 def not_applied(result: EffectResult[T], code: str) -> None:
-    """Pass for an effect that is positively not there, for this reason."""
+    """Pass for an effect that is positively not there, for this reason, which is none of doubt."""
+    assert not tells_doubt(code), code
     assert isinstance(result, NotApplied), result
     assert result.reason.code == code, result

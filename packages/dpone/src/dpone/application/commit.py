@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NoReturn, assert_never
 
 from dpone.application.operation import Operation, head_of, last_stored, query_id_prefix, stored
-from dpone.application.services import EvidenceServices, Services, refuse_first, require
-from dpone_contracts.effects import Applied, NotApplied, Unknown
+from dpone.application.services import EvidenceServices, Services, refuse_first, require, still_unknown
+from dpone_contracts.effects import Applied, NotApplied, Reason, Unknown
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
 from dpone_contracts.outcomes import ExchangeEvidence, ExchangeOutcome, classify_exchange
@@ -138,12 +138,19 @@ def _reconcile(this: _Commit, state: OperationState) -> None:
     The name that it was sent with is burned first: what the map shows then no delayed or doubled EXCHANGE can change.
     """
     publisher, operation, sent = this.services.publisher, this.operation, _scratch(this)
-    burned = publisher.burn_shadow_name(operation.target, operation.admitted, sent, this.prepared.target_uuid)
-    sealed_off = isinstance(burned, Applied)
-    scratch = burned.value if isinstance(burned, Applied) else sent
-    there = publisher.uuid_map(operation.target, scratch)
-    quiescent = not publisher.active_queries(query_id_prefix(operation))
-    evidence = ExchangeEvidence(there, quiescent, sealed_off)
+    try:
+        burned = publisher.burn_shadow_name(
+            operation.target, operation.admitted, sent, this.prepared.target_uuid
+        )
+        sealed_off = isinstance(burned, Applied)
+        scratch = burned.value if isinstance(burned, Applied) else sent
+        there = publisher.uuid_map(operation.target, scratch)
+        quiescent = not publisher.active_queries(query_id_prefix(operation))
+    except DponeError as unread:
+        still_unknown(
+            Reason("DPONE_EXCHANGE_UNKNOWN", f"{operation.model}: the UUID map was not read"), unread
+        )
+    evidence = ExchangeEvidence(there, quiescent, sealed_off, maybe_burned=isinstance(burned, Unknown))
     outcome = classify_exchange(evidence, this.prepared.target_uuid, this.generation.shadow_uuid)
     if outcome is not ExchangeOutcome.SUCCESSOR and state is OperationState.COMMITTING:
         _journal_doubt(this, outcome, there)

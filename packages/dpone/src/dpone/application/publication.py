@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from dpone.application.commit import prepared_receipt
 from dpone.application.operation import Operation, head_of, stored
-from dpone.application.services import Services, refuse, refuse_first
+from dpone.application.services import Services, refuse, refuse_first, still_unknown
 from dpone_contracts.codec_identity import published_generation_id
 from dpone_contracts.effects import Applied, NotApplied, Unknown
 from dpone_contracts.errors import DponeError
@@ -50,7 +50,11 @@ def publish(services: Services, operation: Operation) -> None:
         case NotApplied(reason):
             refuse(reason)
         case Unknown(reason):
-            there = services.state.publication_rows(operation.plan.operation_id)
+            try:
+                there = services.state.publication_rows(operation.plan.operation_id)
+            except DponeError as unread:
+                # What was sent stays unknown where the rows that settle it cannot be read.
+                still_unknown(reason, unread)
             outcome = classify_publication(there, before, after)
             if outcome is PublicationOutcome.MIXED:
                 raise DponeError("DPONE_CORRUPTION_MIXED_PUBLICATION", operation.model, reason.evidence)

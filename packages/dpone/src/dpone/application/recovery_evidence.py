@@ -216,7 +216,10 @@ class _Reader:
         last = self.journal[-1].receipt_schema
         sealed_off = not self.head.has(Receipt.COMMIT_INTENT) or last == Receipt.PREDECESSOR.value
         outcome = classify_exchange(
-            ExchangeEvidence(there, quiet, sealed_off), prepared.target_uuid, prepared.generation.shadow_uuid
+            # A try that was killed behind its burn has not journalled the new name: a free one proves nothing.
+            ExchangeEvidence(there, quiet, sealed_off, maybe_burned=not sealed_off),
+            prepared.target_uuid,
+            prepared.generation.shadow_uuid,
         )
         if outcome is ExchangeOutcome.EXCHANGE_UNKNOWN:
             self.unknown.append(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeVar, assert_never
 
 from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, Unknown
-from dpone_contracts.errors import DponeError
+from dpone_contracts.errors import DponeError, ExitClass
 
 if TYPE_CHECKING:
     from dpone_contracts.ports.activation_store import ActivationStore
@@ -66,6 +66,13 @@ def require(result: EffectResult[T]) -> T:
 def refuse(reason: Reason) -> NoReturn:
     """Raise the error of a reason."""
     raise DponeError.because(reason)
+
+
+def still_unknown(sent: Reason, unread: DponeError) -> NoReturn:
+    """Raise the doubt of what was sent, with why it can't be settled by reading; corruption is raised as it is."""
+    if unread.exit_class is ExitClass.CORRUPTION:
+        raise unread
+    raise DponeError(sent.code, sent.observed, {**sent.evidence, "not_read": unread.code}) from unread
 
 
 def refuse_first(findings: tuple[tuple[str, str], ...]) -> None:

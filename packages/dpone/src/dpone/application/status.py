@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpone.application.admission import load_activation
@@ -42,12 +42,13 @@ class OperationCard:
 
     @property
     def exit_class(self) -> ExitClass:
-        """How sure one may be of this operation's outcome."""
+        """How sure one may be of this operation's outcome; that its attempt may still live makes no outcome known."""
         if self.reading.is_corrupt:
             return ExitClass.CORRUPTION
         if self.reading.unreadable:
             return ExitClass.UNVERIFIED
-        return ExitClass.UNKNOWN if self.decision.action in _IN_DOUBT else ExitClass.DONE
+        behind_it = decide(replace(self.reading.evidence, attempt_ended=True)).action
+        return ExitClass.UNKNOWN if behind_it in _IN_DOUBT else ExitClass.DONE
 
 
 @dataclass(frozen=True, slots=True)
