@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn, assert_never
 
+from dpone.application.deadlines import StageTime, stage_time
 from dpone.application.operation import Operation, head_of, last_stored, query_id_prefix, stored
 from dpone.application.services import EvidenceServices, Services, refuse_first, require
+from dpone.application.stages import StageKind
 from dpone_contracts.effects import Applied, NotApplied, Unknown
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
@@ -31,6 +33,7 @@ class _Commit:
     operation: Operation
     prepared: PreparedReceipt
     generation: PreparedShadow
+    time: StageTime
 
 
 def prepared_receipt(services: Services, operation: Operation) -> PreparedReceipt:
@@ -50,7 +53,8 @@ def commit(services: Services, operation: Operation) -> None:
     prepared = prepared_receipt(services, operation)
     if prepared.generation is None:
         return
-    this = _Commit(services, operation, prepared, prepared.generation)
+    time = stage_time(services, StageKind.COMMIT, operation)
+    this = _Commit(services, operation, prepared, prepared.generation, time)
     state = head_of(services, operation).state
     match state:
         case OperationState.PREPARED:
@@ -103,6 +107,7 @@ def _gates(this: _Commit, scratch: Scratch) -> None:
             operation.target, operation.admitted, scratch, proof, authority
         )
     )
+    this.time.require()
 
 
 def _exchange(this: _Commit) -> None:

@@ -68,7 +68,7 @@ def activate_day(
         workflow_mode="normal",
         models=models,
     )
-    activated = activate(services, stage, (*inputs.documents, *baselines.values()))
+    activated = activate(services, stage, inputs.resources, (*inputs.documents, *baselines.values()))
     return _promoted(services, activated, promoting=promoting)
 
 
