@@ -36,7 +36,7 @@ from dpone_contracts.testing.memory_edges import (
     SteppingClock,
 )
 from dpone_contracts.testing.memory_files import MemoryFrozenBytes, MemoryIndex
-from dpone_contracts.testing.plan_example import example_resources, made_up
+from dpone_contracts.testing.plan_example import made_up
 from dpone_contracts.testing.revocation_suite import RevocationLogSuite
 from dpone_contracts.trust import RevocationIndex, TrustPolicy
 
@@ -656,7 +656,7 @@ def test_an_activation_that_is_not_believed_stores_nothing(world: World, *, trus
     services = activation(control, world.trust if trust else None)
     before = repr(control)
     with pytest.raises(DponeError) as refused:
-        activate(services, world.stage, example_resources(), ())
+        activate(services, world.stage, ())
     assert refused.value.code == ("DPONE_SIGNATURE_FORGED" if trust else "DPONE_TRUST_POLICY_MISSING")
     assert repr(control) == before
 
@@ -665,7 +665,7 @@ def test_the_guard_stands_before_the_revocation_index_is_remembered(world: World
     store = replace(disposable_store(), disposable_marker=None)
     services = activation(MemoryControl(store), world.trust)
     with pytest.raises(DponeError) as refused:
-        activate(services, world.stage, example_resources(), ())
+        activate(services, world.stage, ())
     assert refused.value.code == "DPONE_SEMANTIC_REFRESH_PRODUCTION_ACTIVATION_UNAVAILABLE"
     assert world.log.seen == {}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpone.application.budgets import require_concurrency, require_reservations
 from dpone.application.planned import planned_days
 from dpone.application.services import require
 from dpone.application.trust import certified_in, require_judge
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from dpone.application.trust import TrustJudge
     from dpone_contracts.document import Document
     from dpone_contracts.identity import DeploymentStage
-    from dpone_contracts.policies import WorkflowResourcePolicy
     from dpone_contracts.ports.activation_store import ActivationStore
     from dpone_contracts.ports.clock import Clock
     from dpone_contracts.ports.deployment_files import FrozenBytes, ProjectionIndex
@@ -59,14 +57,10 @@ class Activated:
 
 
 def activate(
-    services: ActivationServices,
-    stage: DeploymentStage,
-    resources: WorkflowResourcePolicy,
-    authorities: Iterable[Document],
+    services: ActivationServices, stage: DeploymentStage, authorities: Iterable[Document]
 ) -> Activated:
     """Compile the day's plan bundle and store its activation; the same plan again is reused as it stands.
 
-    `resources` are the workflow's limits: a plan that reserves more is refused before anything is written.
     `authorities` are the documents that the bundle names by digest. `persisted_at` is frozen before the first commit is
     sent: an activation whose acknowledgement was lost is sent again as the same bytes, never with another clock.
     """
@@ -81,8 +75,6 @@ def activate(
         raise DponeError("DPONE_STAGE_REFUSED", error.reason, {"rule": error.rule}) from None
     except DocumentError as error:
         raise DponeError("DPONE_STAGE_REFUSED", str(error)) from None
-    require_reservations(bundle, resources)
-    require_concurrency(len(bundle.targets), projection.topology.dag_policy, resources)
     deployment_id = stage.deployment.deployment_id
     there = services.activations.read_activation(deployment_id, bundle.digest)
     if there is None:

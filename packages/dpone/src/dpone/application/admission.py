@@ -52,7 +52,7 @@ def admit(services: Services, deployment_id: str, plan_bundle_sha256: str, worke
     before = services.state.read_admission(binding.digest)
     if before is not None:
         return continue_run(services, run_of(services, bundle, binding, recovery_fork, before), worker, time)
-    require_reservations(bundle, services.resources)
+    require_reservations(bundle.targets, services.resources)
     time.require()
     require(services.state.bind_execution(binding, bundle, worker.dag_run_id))
     services.build.expect()

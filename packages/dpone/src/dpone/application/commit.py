@@ -107,11 +107,10 @@ def _gates(this: _Commit, scratch: Scratch) -> None:
             operation.target, operation.admitted, scratch, proof, authority
         )
     )
-    this.time.require()
 
 
 def _exchange(this: _Commit) -> None:
-    """Gates, intent, gates again, one EXCHANGE."""
+    """Gates, intent, gates again, one EXCHANGE; the last gate in front of each is the clock."""
     services, operation, prepared = this.services, this.operation, this.prepared
     attempt = operation.admitted.attempt
     scratch = _scratch(this)
@@ -126,8 +125,10 @@ def _exchange(this: _Commit) -> None:
         shadow_uuid=scratch.shadow_uuid,
         intended_at=services.clock.now(),
     )
+    this.time.require()
     require(services.state.append(attempt, OperationState.PREPARED, OperationState.COMMITTING, intent))
     _gates(this, scratch)
+    this.time.require()
     result = services.publisher.exchange(operation.target, operation.admitted, scratch, prepared.target_uuid)
     match result:
         case Applied() | NotApplied() | Unknown():

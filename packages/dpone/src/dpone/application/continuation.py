@@ -29,9 +29,12 @@ def continue_run(services: Services, run: Run, worker: WorkerIdentity, time: Sta
     and state). Heartbeats grant nothing.
     """
     others = [o for o in run.operations if not _is_held_by(worker, o)]
-    open_operations = [o for o in others if head_of(services, o).state is not OperationState.COMPLETE]
+    states = [(o, head_of(services, o).state) for o in others]
+    open_operations = [o for o, state in states if state is not OperationState.COMPLETE]
     if not open_operations:
         return run
+    if not {state for _, state in states} <= {OperationState.COMPLETE, *BINDING}:
+        time = time.unbounded()
     held = tuple(sorted(o.plan.operation_id for o in open_operations))
     continued = {
         o.plan.operation_id: _continue(services, run, o, held, worker, time) for o in open_operations
@@ -83,8 +86,7 @@ def _continue(
             {"operation_id": operation.plan.operation_id, **dict.fromkeys(found.findings, "seen")},
         )
     _require_unchanged(services, operation, receipt)
-    if head_of(services, operation).state in BINDING:
-        time.require()
+    time.require()
     require(services.documents.persist(operation.plan.operation_id, receipt))
     continuation = AttemptContinuationReceipt.build(
         after_image_sha256=receipt.after_image_sha256,
@@ -106,6 +108,7 @@ def _continue(
         verified_at=services.clock.now(),
         workflow_execution_binding_sha256=attempt.workflow_execution_binding_sha256,
     )
+    time.require()
     admitted = require(services.state.continue_attempt(continuation, termination, worker))
     return Operation(operation.plan, operation.target, admitted, continuation.verified_at)
 

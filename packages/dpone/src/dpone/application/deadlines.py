@@ -6,7 +6,7 @@ more but in front of the EXCHANGE itself: what was begun is settled whatever the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from dpone.application.stages import StageKind
@@ -58,6 +58,10 @@ class StageTime:
                 "since": passed.since,
             },
         )
+
+    def unbounded(self) -> StageTime:
+        """The stage without deadlines, for a run that has something to settle."""
+        return replace(self, deadlines=())
 
     def at_most(self, seconds: int) -> int:
         """A timeout that is no longer than what is left, in seconds; at least one, for what is begun already."""
