@@ -442,6 +442,9 @@ class AheadClock:
     def now(self) -> str:
         return (instant(self.port.now()) + self.ahead).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
+    def wait(self, milliseconds: int) -> None:
+        self.port.wait(milliseconds)
+
 
 def a_deadline_that_passes_at_the_last_gates(w: Walk) -> None:
     clock = AheadClock(w.services.clock)

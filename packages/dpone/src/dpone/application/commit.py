@@ -7,6 +7,7 @@ from typing import NoReturn, assert_never
 
 from dpone.application.deadlines import StageTime, stage_time
 from dpone.application.operation import Operation, head_of, last_stored, query_id_prefix, stored
+from dpone.application.polling import observed
 from dpone.application.services import EvidenceServices, Services, refuse_first, require
 from dpone.application.stages import StageKind
 from dpone_contracts.effects import Applied, NotApplied, Unknown
@@ -147,8 +148,12 @@ def _reconcile(this: _Commit, state: OperationState) -> None:
     burned = publisher.burn_shadow_name(operation.target, operation.admitted, sent, this.prepared.target_uuid)
     sealed_off = isinstance(burned, Applied)
     scratch = burned.value if isinstance(burned, Applied) else sent
-    there = publisher.uuid_map(operation.target, scratch)
-    quiescent = not publisher.active_queries(query_id_prefix(operation))
+
+    def look() -> tuple[UuidMap, bool]:
+        map_ = publisher.uuid_map(operation.target, scratch)
+        return map_, not publisher.active_queries(query_id_prefix(operation))
+
+    there, quiescent = observed(this.services, operation.plan.operation_id, look, lambda seen: seen[1])
     evidence = ExchangeEvidence(there, quiescent, sealed_off)
     outcome = classify_exchange(evidence, this.prepared.target_uuid, this.generation.shadow_uuid)
     if outcome is not ExchangeOutcome.SUCCESSOR and state is OperationState.COMMITTING:

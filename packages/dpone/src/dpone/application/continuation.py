@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpone.application.build import settle
 from dpone.application.deadlines import BINDING, StageTime
 from dpone.application.operation import Operation, Run, head_of, query_id_prefix, stored
+from dpone.application.polling import observed
 from dpone.application.services import Services, require
 from dpone_contracts.bindings import AttemptContinuationReceipt
 from dpone_contracts.errors import DponeError
@@ -64,9 +65,14 @@ def _continue(
             f"{operation.model}: nothing trusted proves that the earlier attempt has ended",
             {"pod_uid": attempt.pod_uid, "try_number": str(attempt.try_number)},
         )
-    quiescence = services.state.guard_quiescence(operation.plan.operation_id)
-    running = services.publisher.active_queries(query_id_prefix(operation))
-    if quiescence is None or quiescence != (0, True) or running:
+
+    def look() -> tuple[tuple[int, bool] | None, tuple[str, ...]]:
+        sessions = services.state.guard_quiescence(operation.plan.operation_id)
+        return sessions, services.publisher.active_queries(query_id_prefix(operation))
+
+    quiet = ((0, True), ())
+    quiescence, running = observed(services, attempt.digest, look, lambda seen: seen == quiet)
+    if (quiescence, running) != quiet:
         raise DponeError(
             "DPONE_ATTEMPT_NOT_QUIESCENT",
             f"{operation.model}: something of the earlier attempt is still there, or can't be seen",
