@@ -119,7 +119,7 @@ class World:
 
 def world() -> World:
     inputs = read_deployment(files_of(deployment_documents()))
-    ports = memory_ports()
+    ports = replace(memory_ports(), deadlines=inputs.deadlines, resources=inputs.resources)
     ports.artifacts.prefix = "sealed"
     ports.clock.at = dt.datetime(2026, 9, 8, 1, tzinfo=dt.UTC)
     sql, click = MemoryRelationObserver(), MemoryRelationObserver()

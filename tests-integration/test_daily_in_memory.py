@@ -73,6 +73,31 @@ class LosingBoth(LosingStore):
     lands = False
 
 
+@pytest.mark.parametrize(
+    ("limit", "needed"),
+    [
+        ("max_clickhouse_staging_bytes", 6_442_450_944),
+        ("max_concurrent_prepares", 2),
+        ("max_prepared_models", 2),
+        ("max_sealed_extract_bytes", 10_737_418_240),
+    ],
+)
+def test_a_plan_over_the_workflows_budget_is_refused_before_any_write(limit: str, needed: int) -> None:
+    one = adopted()
+    before, frozen = rows(one), dict(one.frozen.held)
+    tight = replace(one.inputs, resources=story.with_fields(story.resources(), **{limit: needed - 1}))
+    with pytest.raises(DponeError) as refused:
+        activate_day(one.activation, tight, DAY, promoting=False)
+    assert refused.value.code == "DPONE_BUDGET_EXCEEDED"
+    assert refused.value.evidence == {
+        "kind": limit.removeprefix("max_"),
+        "needed": str(needed),
+        "allowed": str(needed - 1),
+    }
+    assert (rows(one), one.frozen.held, one.index.published) == (before, frozen, {})
+    activate_day(one.activation, one.inputs, DAY, promoting=False)
+
+
 def test_the_production_guard_refuses_every_command_before_any_write() -> None:
     one = world()
     guarded = replace(one.baseline, guard=ProductionGuard())

@@ -16,7 +16,7 @@ from dpone_contracts.testing.memory_clickhouse import MemoryPublisher
 from dpone_lab.fault_matrix import Case, Matrix, Wanted, cases_of, golden, pairs, play, report, sampled
 from dpone_lab.fault_matrix_memory import EMPTY_DAY, NORMAL_DAY, MemoryWorld
 from dpone_lab.fault_matrix_publish import landings
-from dpone_lab.faults import FaultKind, Injection, port_protocols
+from dpone_lab.faults import LIMITS, FaultKind, Injection, port_protocols
 from dpone_lab.faults_command import account, exit_class
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def wrong(world: MemoryWorld, *injections: Injection) -> list[str]:
 
 def test_every_port_of_a_run_is_watched_and_every_call_of_it_is_marked() -> None:
     protocols = port_protocols()
-    assert protocols.keys() == {each.name for each in fields(Services)}
+    assert protocols.keys() == {each.name for each in fields(Services)} - LIMITS
     for protocol in protocols.values():
         public = [name for name in vars(protocol) if not name.startswith("_")]
         assert all(effect_of(getattr(protocol, name)) is not None for name in public)

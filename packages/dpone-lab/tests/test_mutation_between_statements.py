@@ -145,7 +145,7 @@ def test_the_batch_unbroken_commits_statement_by_statement(config: SqlServerConf
 def classified(found: Refreshed, admitted: AdmittedOperation) -> SqlOutcome:
     """What the product says of the mutation."""
     services: Any = type("Evidence", (), {"mutation": found.mutation})()
-    operation = Operation(found.plan, found.target, admitted)
+    operation = Operation(found.plan, found.target, admitted, "2026-01-01T00:00:00.000000Z")
     return settle(services, operation, found.activations.identity().recovery_fork)[0].outcome
 
 

@@ -7,7 +7,7 @@ import os
 import tempfile
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +24,7 @@ from dpone_clickhouse.names import AttemptNames
 from dpone_contracts.effects import Applied, NotApplied, Reason, Unknown
 from dpone_contracts.errors import CATALOGUE, DponeError
 from dpone_contracts.relations import ClickHouseRelation
+from dpone_contracts.scalars import instant
 from dpone_lab import lab_policies, profile
 from dpone_lab.clickhouse import library
 from dpone_lab.fault_matrix_lab import FaultLab, Until, fault_lab
@@ -70,6 +71,7 @@ FAMILIES = (
     "DPONE_STATE_",
 )
 BESIDE = {
+    "DPONE_DEADLINE_PASSED",
     "DPONE_TARGET_AUTHORITY_DRIFT",
     "DPONE_TARGET_DIVERGED",
     "DPONE_TARGET_HEAD_MOVED",
@@ -431,6 +433,30 @@ def behind_the_exchange(w: Walk, happens: Callable[..., Any]) -> None:
     w.run(replace(w.services, publisher=Before(w.services.publisher, "burn_shadow_name", happens)))
 
 
+@dataclass
+class AheadClock:
+    """The real clock, that far ahead."""
+
+    port: Any
+    ahead: timedelta = timedelta()
+
+    def now(self) -> str:
+        return (instant(self.port.now()) + self.ahead).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+    def wait(self, milliseconds: int) -> None:
+        self.port.wait(milliseconds)
+
+
+def a_deadline_that_passes_at_the_last_gates(w: Walk) -> None:
+    clock = AheadClock(w.services.clock)
+
+    def leap(*_: object) -> None:
+        clock.ahead = timedelta(days=2)
+
+    publisher = Before(w.services.publisher, "exchange_refusals", leap)
+    w.run(replace(w.services, clock=clock, publisher=publisher))
+
+
 def a_design_that_changed_over_the_exchange(w: Walk) -> None:
     behind_the_exchange(w, lambda *_: w.clickhouse(f"ALTER TABLE db.{MODEL} COMMENT COLUMN airport_id 'x'"))
 
@@ -556,6 +582,7 @@ CASES = {
     "DPONE_CORRUPTION_UUID_MAP": Case(
         a_third_table_in_the_map, COMMITTING, ("PREPARED", "COMMITTING", "COMMIT_UNKNOWN"), successor=True
     ),
+    "DPONE_DEADLINE_PASSED": Case(a_deadline_that_passes_at_the_last_gates, COMMITTING, ("PREPARED",)),
     "DPONE_EXCHANGE_UNKNOWN": Case(
         a_request_that_is_lost_over_a_name_that_cannot_be_burned,
         COMMITTING,
@@ -780,3 +807,23 @@ def test_a_failure_is_one_error_publishes_nothing_and_leaves_only_what_is_the_at
     require_scratch_of_the_attempts_that_goes_by_uuid(walk, run)
     require_objects_of_the_operations_that_go_by_version(walk, run, kept)
     require_nothing_published(walk, case)
+
+
+@pytest.mark.xdist_group("publication-failures-chdb")
+@pytest.mark.parametrize("face", ["chdb"])
+def test_the_overall_deadline_counts_from_the_admission_that_the_store_recorded(
+    walk: Walk, face: str
+) -> None:
+    walk.world.begin(COMMITTING)
+    operations, state = walk.of()[0].operations, walk.services.state
+    recorded = [state.journal(operation.plan.operation_id)[0].recorded_at for operation in operations]
+    late = AheadClock(walk.services.clock, timedelta(seconds=walk.services.deadlines.overall_seconds))
+    with pytest.raises(DponeError) as refused:
+        walk.run(replace(walk.services, clock=late))
+    assert refused.value.code == "DPONE_DEADLINE_PASSED"
+    assert (refused.value.evidence["limit"], refused.value.evidence["since"]) == (
+        "overall_seconds",
+        max(recorded),
+    )
+    assert [operation.since for operation in operations] == recorded
+    require_nothing_published(walk, Case(a_deadline_that_passes_at_the_last_gates, COMMITTING, ()))

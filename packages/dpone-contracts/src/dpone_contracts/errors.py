@@ -126,6 +126,7 @@ DPONE_DDL_FREEZE_UNVERIFIED | UNVERIFIED | Part of what a DDL freeze stands on i
 DPONE_DDL_TRIGGER_IN_REACH | REFUSED | Somebody who is not a named installer or administrator can disable the trigger that counts DDL | the principal and the ways in the message | dpone certify measure
 DPONE_DDL_TRIGGER_OFF | REFUSED | The database trigger that counts DDL is disabled or absent | sys.triggers, and who disabled it | dpone certify measure
 DPONE_DDL_TRIGGER_OTHER | REFUSED | The database trigger that counts DDL has another text than this release installs | the trigger's definition | dpone refresh control-schema
+DPONE_DEADLINE_PASSED | REFUSED | A deadline of the policy has passed, so the next side effect was not begun; nothing under way was judged by it | stage and limit in the evidence; the next try has an overall deadline of its own | dpone refresh status
 DPONE_DEPLOYMENT_CONFLICT | REFUSED | The deployment belongs to another release or store | the deployment and release in the evidence | dpone refresh status
 DPONE_DEPLOYMENT_DOCUMENTS | REFUSED | A document of the deployment is absent, there twice, no valid document, or not the one that another names | the file, schema or digest in the evidence | dpone schemas validate
 DPONE_DEPLOYMENT_INDEX_CONFLICT | CORRUPTION | Other bytes stand under a name that the deployment publishes create-only | the file in the evidence, and who else writes to the folder | stop and call the platform's owner

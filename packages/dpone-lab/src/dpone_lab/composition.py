@@ -121,6 +121,8 @@ class LabSettings:
             lock_timeout_milliseconds=deadlines.lock_timeout_milliseconds,
             statement_timeout_seconds=deadlines.statement_seconds,
             seal_policy=seal,
+            deadlines=deadlines,
+            resources=lab_policies.workflow_resources(),
             disk_reserve_bytes=lab_policies.workflow_resources().min_clickhouse_free_bytes,
             policies_from_plan=self.embedded_clickhouse,
         )

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 EFFECTS: Final = frozenset({EffectKind.WRITE, EffectKind.COMMIT, EffectKind.PUBLISH, EffectKind.DELETE})
+LIMITS: Final = frozenset({"deadlines", "resources"})
+"""What `Services` holds beside ports."""
 LOCAL_PORTS: Final = frozenset({"clock", "progress", "encoder", "attestor", "guard"})
 """Ports that reach nothing outside the worker: they cannot be down or stale."""
 
@@ -167,7 +169,7 @@ class Injector:
 
     def around(self, services: Services) -> Services:
         """The same services, every marked call of theirs watched."""
-        watched = {
+        watched: dict[str, Any] = {
             name: WatchedPort(name, getattr(services, name), protocol, self._call)
             for name, protocol in port_protocols().items()
         }
@@ -269,6 +271,7 @@ def port_protocols() -> dict[str, type]:
             if getattr(vars(module).get(str(port.type)), "__module__", None) == module.__name__
         )
         for port in fields(Services)
+        if port.name not in LIMITS
     }
 
 

@@ -26,17 +26,20 @@ RETAIN_UNTIL: Final = "2099-12-31T00:00:00Z"
 
 
 def deadlines() -> DeadlinePolicy:
-    """Deadlines of a day that takes seconds."""
+    """Deadlines of a day that takes seconds, on a machine that may be slow.
+
+    The overall one is a day: the fault matrix puts an admission back for hours and plays on from it.
+    """
     return DeadlinePolicy.build(
-        overall_seconds=600,
-        admission_seconds=60,
-        execution_seconds=300,
+        overall_seconds=86_400,
+        admission_seconds=600,
+        execution_seconds=1_800,
         statement_seconds=120,
         lock_timeout_milliseconds=10_000,
-        artifact_seconds=120,
-        preparation_seconds=120,
-        commit_seconds=60,
-        publication_seconds=60,
+        artifact_seconds=1_800,
+        preparation_seconds=1_800,
+        commit_seconds=900,
+        publication_seconds=900,
         polling={
             "max_attempts": 5,
             "initial_delay_milliseconds": 100,
@@ -76,7 +79,7 @@ def workflow_resources() -> WorkflowResourcePolicy:
         max_retained_generation_bytes=8 * GIB,
         max_sealed_extract_bytes=8 * GIB,
         max_shadow_bytes=8 * GIB,
-        max_concurrent_prepares=1,
+        max_concurrent_prepares=2,
         max_disk_bytes=32 * GIB,
         min_clickhouse_free_bytes=64 * MIB,
     )

@@ -8,9 +8,14 @@ from dpone_contracts.effects import EffectKind, effect
 
 
 class Clock(Protocol):
-    """Tells UTC time."""
+    """Tells UTC time, and waits."""
 
     @effect(EffectKind.READ)
     def now(self) -> str:
         """Now as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
+        ...
+
+    @effect(EffectKind.READ)
+    def wait(self, milliseconds: int) -> None:
+        """Return no earlier than that much later."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from dpone_contracts.errors import DponeError
@@ -47,6 +48,11 @@ class ClockSuite:
         assert all(_INSTANT.fullmatch(each) for each in told)
         instants = [instant(each) for each in told]
         assert instants == sorted(instants)
+
+    def test_a_wait_ends_no_earlier_than_it_was_asked_for(self, clock: Clock) -> None:
+        before = instant(clock.now())
+        clock.wait(20)
+        assert instant(clock.now()) - before >= timedelta(milliseconds=20)
 
 
 class GuardSuite:

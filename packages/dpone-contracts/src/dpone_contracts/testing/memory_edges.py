@@ -28,6 +28,10 @@ class SteppingClock:
         self.at += dt.timedelta(milliseconds=1)
         return self.at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
+    def wait(self, milliseconds: int) -> None:
+        """Be that much later at once."""
+        self.at += dt.timedelta(milliseconds=milliseconds)
+
 
 @dataclass(frozen=True, slots=True)
 class DisposableStoresOnly:

@@ -28,9 +28,10 @@ from dpone_contracts.testing.memory_edges import (
 )
 from dpone_contracts.testing.memory_sql import MemoryModelBuild, MemoryScopeMutation, MemorySqlServer
 from dpone_contracts.testing.memory_state import MemoryRefreshState
-from dpone_contracts.testing.plan_example import made_up
+from dpone_contracts.testing.plan_example import example_deadlines, example_resources, made_up
 
 if TYPE_CHECKING:
+    from dpone_contracts.policies import DeadlinePolicy, WorkflowResourcePolicy
     from dpone_contracts.ports.guard import StoreIdentity
     from dpone_contracts.testing.memory_rows import Row
     from dpone_contracts.testing.plan_example import Example
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPorts:
-    """All ports of a run, each under its name, and the server that the SQL ones share."""
+    """All ports of a run, each under its name, the server that the SQL ones share, and the limits of a run."""
 
     clock: SteppingClock
     guard: DisposableStoresOnly
@@ -55,6 +56,8 @@ class MemoryPorts:
     attestor: DigestAttestor
     progress: RecordedProgress
     server: MemorySqlServer
+    deadlines: DeadlinePolicy
+    resources: WorkflowResourcePolicy
 
 
 def memory_ports(publisher: MemoryPublisher | None = None) -> MemoryPorts:
@@ -77,6 +80,8 @@ def memory_ports(publisher: MemoryPublisher | None = None) -> MemoryPorts:
         attestor=DigestAttestor(),
         progress=RecordedProgress(),
         server=server,
+        deadlines=example_deadlines(),
+        resources=example_resources(),
     )
 
 

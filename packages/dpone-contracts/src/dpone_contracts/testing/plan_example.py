@@ -16,6 +16,7 @@ from dpone_contracts.plan_bundle import (
     workflow_guard_resource_id,
 )
 from dpone_contracts.plans import OperationPlan, WorkflowPlan
+from dpone_contracts.policies import DeadlinePolicy, WorkflowResourcePolicy
 from dpone_contracts.receipts import BaselineAdoptionReceipt, baseline_generation_id
 
 if TYPE_CHECKING:
@@ -159,6 +160,42 @@ _LIMITS = {
     "max_transaction_log_bytes": 1 << 33,
     "min_mssql_log_free_bytes": 1 << 20,
 }
+
+
+def example_deadlines() -> DeadlinePolicy:
+    """Deadlines that no simulation reaches by itself."""
+    return DeadlinePolicy.build(
+        overall_seconds=86_400,
+        admission_seconds=600,
+        execution_seconds=3_600,
+        statement_seconds=60,
+        lock_timeout_milliseconds=10_000,
+        artifact_seconds=3_600,
+        preparation_seconds=3_600,
+        commit_seconds=600,
+        publication_seconds=600,
+        polling={
+            "max_attempts": 5,
+            "initial_delay_milliseconds": 100,
+            "max_delay_milliseconds": 2_000,
+            "multiplier_percent": 200,
+            "jitter_percent": 20,
+        },
+    )
+
+
+def example_resources() -> WorkflowResourcePolicy:
+    """Budgets with room for eight models of an example."""
+    return WorkflowResourcePolicy.build(
+        max_clickhouse_staging_bytes=1 << 35,
+        max_prepared_models=8,
+        max_retained_generation_bytes=1 << 37,
+        max_sealed_extract_bytes=1 << 33,
+        max_shadow_bytes=1 << 37,
+        max_concurrent_prepares=8,
+        max_disk_bytes=1 << 39,
+        min_clickhouse_free_bytes=1 << 20,
+    )
 
 
 def _utc(model: ExampleModel) -> str | None:

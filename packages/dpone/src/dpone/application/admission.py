@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpone.application.budgets import amounts_of, require_reservations
 from dpone.application.continuation import continue_run
+from dpone.application.deadlines import stage_time
 from dpone.application.operation import Run, run_of
 from dpone.application.services import EvidenceServices, Services, require
+from dpone.application.stages import StageKind
 from dpone_contracts.bindings import WorkflowExecutionBinding
 from dpone_contracts.descriptors import ActivationReceipt
 from dpone_contracts.errors import DponeError
 from dpone_contracts.plan_bundle import PlanBundle
-from dpone_contracts.ports.refresh_state import AllocationAmounts
 from dpone_contracts.worker_stage import bind_execution
 
 if TYPE_CHECKING:
-    from dpone_contracts.plan_bundle import PlanTarget
     from dpone_contracts.ports.refresh_state import WorkerIdentity
 
 
@@ -38,37 +39,30 @@ def load_activation(
     ).recovery_fork
 
 
-def amounts_of(target: PlanTarget) -> AllocationAmounts:
-    """What an operation reserves, from its target's resource policy."""
-    policy = target.resource_policy
-    return AllocationAmounts(
-        clickhouse_staging_bytes=policy.max_clickhouse_staging_bytes,
-        prepared_models=1,
-        retained_generation_bytes=policy.max_clickhouse_retained_backup_bytes,
-        sealed_extract_bytes=target.artifact_authority.max_artifact_bytes,
-        shadow_bytes=policy.max_clickhouse_shadow_bytes,
-    )
-
-
 def admit(services: Services, deployment_id: str, plan_bundle_sha256: str, worker: WorkerIdentity) -> Run:
     """Admit the DagRun's first try, or hand its operations over to this immediate successor try.
 
-    The guard stands before the first write (specification, seal, ClickHouse, and state publication).
+    The guard stands before the first write (specification, seal, ClickHouse, and state publication). What is admitted
+    already was within its budgets then: they keep no operation from being settled.
     """
+    time = stage_time(services, StageKind.ADMIT)
     services.guard.require_allowed(services.activations.identity())
     bundle, recovery_fork = load_activation(services, deployment_id, plan_bundle_sha256)
     binding = bind_execution(bundle, worker.dag_run_id)
-    require(services.state.bind_execution(binding, bundle, worker.dag_run_id))
     before = services.state.read_admission(binding.digest)
     if before is not None:
-        return continue_run(services, run_of(bundle, binding, recovery_fork, before), worker)
+        return continue_run(services, run_of(services, bundle, binding, recovery_fork, before), worker, time)
+    require_reservations(bundle.targets, services.resources)
+    time.require()
+    require(services.state.bind_execution(binding, bundle, worker.dag_run_id))
     services.build.expect()
     targets = {target.model_unique_id: target for target in bundle.targets}
     amounts = {
         plan.operation_id: amounts_of(targets[plan.model_unique_id]) for plan in bundle.operation_plans
     }
+    time.require()
     admission = require(services.state.admit(binding, bundle, worker, amounts))
-    return run_of(bundle, binding, recovery_fork, admission)
+    return run_of(services, bundle, binding, recovery_fork, admission)
 
 
 def load_run(services: Services, deployment_id: str, plan_bundle_sha256: str, dag_run_id: str) -> Run:
@@ -92,4 +86,4 @@ def load_run(services: Services, deployment_id: str, plan_bundle_sha256: str, da
     admission = services.state.read_admission(binding.digest)
     if admission is None:
         raise DponeError("DPONE_ADMISSION_ABSENT", "the DagRun is bound and was never admitted", plan)
-    return run_of(bundle, binding, recovery_fork, admission)
+    return run_of(services, bundle, binding, recovery_fork, admission)

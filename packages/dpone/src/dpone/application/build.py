@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from dpone.application.deadlines import stage_time
 from dpone.application.operation import Operation, Run, stored
 from dpone.application.services import EvidenceServices, Services, refuse_first, require
+from dpone.application.stages import StageKind
 from dpone_contracts.build_receipt import ModelBuildReceipt
 from dpone_contracts.document import DocumentError
 from dpone_contracts.errors import DponeError
@@ -106,12 +108,16 @@ def _has_committed(services: Services, run: Run, operation: Operation) -> bool:
 
 
 def _invoke(services: Services, run: Run, pending: tuple[Operation, ...]) -> BuildExit:
+    time = stage_time(services, StageKind.BUILD, *run.operations)
     for operation in pending:
         refuse_first(services.mutation.preflight(operation.plan, operation.target))
     batches = []
     for operation in pending:
+        time.require()
         require(services.mutation.create_images(operation.plan, operation.target, operation.admitted))
         batches.append(services.mutation.render(operation.plan, operation.target, operation.admitted))
+    # Intents and launch are one step: an intent without a launch would have to be settled by its fate row.
+    time.require()
     for operation in pending:
         require(services.state.record_intent(operation.admitted.attempt))
     policies = [operation.target.resource_policy for operation in run.operations]
@@ -120,8 +126,8 @@ def _invoke(services: Services, run: Run, pending: tuple[Operation, ...]) -> Bui
             workflow_execution_binding_sha256=run.binding.digest,
             batches=tuple(batches),
             tested_models=tuple(operation.model for operation in run.operations),
-            timeout_seconds=sum(policy.max_statement_seconds for policy in policies),
-            query_timeout_seconds=min(policy.max_statement_seconds for policy in policies),
+            timeout_seconds=time.at_most(sum(policy.max_statement_seconds for policy in policies)),
+            query_timeout_seconds=time.at_most(min(policy.max_statement_seconds for policy in policies)),
         )
     )
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn, assert_never
 
+from dpone.application.deadlines import StageTime, stage_time
 from dpone.application.operation import Operation, head_of, last_stored, query_id_prefix, stored
+from dpone.application.polling import observed
 from dpone.application.services import EvidenceServices, Services, refuse_first, require, still_unknown
+from dpone.application.stages import StageKind
 from dpone_contracts.effects import Applied, NotApplied, Reason, Unknown
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
@@ -31,6 +34,7 @@ class _Commit:
     operation: Operation
     prepared: PreparedReceipt
     generation: PreparedShadow
+    time: StageTime
 
 
 def prepared_receipt(services: Services, operation: Operation) -> PreparedReceipt:
@@ -50,7 +54,8 @@ def commit(services: Services, operation: Operation) -> None:
     prepared = prepared_receipt(services, operation)
     if prepared.generation is None:
         return
-    this = _Commit(services, operation, prepared, prepared.generation)
+    time = stage_time(services, StageKind.COMMIT, operation)
+    this = _Commit(services, operation, prepared, prepared.generation, time)
     state = head_of(services, operation).state
     match state:
         case OperationState.PREPARED:
@@ -106,7 +111,7 @@ def _gates(this: _Commit, scratch: Scratch) -> None:
 
 
 def _exchange(this: _Commit) -> None:
-    """Gates, intent, gates again, one EXCHANGE."""
+    """Gates, intent, gates again, one EXCHANGE; the last gate in front of each is the clock."""
     services, operation, prepared = this.services, this.operation, this.prepared
     attempt = operation.admitted.attempt
     scratch = _scratch(this)
@@ -121,8 +126,10 @@ def _exchange(this: _Commit) -> None:
         shadow_uuid=scratch.shadow_uuid,
         intended_at=services.clock.now(),
     )
+    this.time.require()
     require(services.state.append(attempt, OperationState.PREPARED, OperationState.COMMITTING, intent))
     _gates(this, scratch)
+    this.time.require()
     result = services.publisher.exchange(operation.target, operation.admitted, scratch, prepared.target_uuid)
     match result:
         case Applied() | NotApplied() | Unknown():
@@ -138,19 +145,29 @@ def _reconcile(this: _Commit, state: OperationState) -> None:
     The name that it was sent with is burned first: what the map shows then no delayed or doubled EXCHANGE can change.
     """
     publisher, operation, sent = this.services.publisher, this.operation, _scratch(this)
+
+    def look(scratch: Scratch) -> tuple[UuidMap, bool]:
+        there = publisher.uuid_map(operation.target, scratch)
+        return there, not publisher.active_queries(query_id_prefix(operation))
+
     try:
         burned = publisher.burn_shadow_name(
             operation.target, operation.admitted, sent, this.prepared.target_uuid
         )
-        sealed_off = isinstance(burned, Applied)
         scratch = burned.value if isinstance(burned, Applied) else sent
-        there = publisher.uuid_map(operation.target, scratch)
-        quiescent = not publisher.active_queries(query_id_prefix(operation))
+        there, quiescent = observed(
+            this.services, operation.plan.operation_id, lambda: look(scratch), lambda seen: seen[1]
+        )
     except DponeError as unread:
         still_unknown(
             Reason("DPONE_EXCHANGE_UNKNOWN", f"{operation.model}: the UUID map was not read"), unread
         )
-    evidence = ExchangeEvidence(there, quiescent, sealed_off, maybe_burned=isinstance(burned, Unknown))
+    evidence = ExchangeEvidence(
+        there,
+        quiescent,
+        sealed_off=isinstance(burned, Applied),
+        maybe_burned=isinstance(burned, Unknown),
+    )
     outcome = classify_exchange(evidence, this.prepared.target_uuid, this.generation.shadow_uuid)
     if outcome is not ExchangeOutcome.SUCCESSOR and state is OperationState.COMMITTING:
         _journal_doubt(this, outcome, there)

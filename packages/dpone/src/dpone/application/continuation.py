@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpone.application.build import settle
+from dpone.application.deadlines import BINDING, StageTime
 from dpone.application.operation import Operation, Run, head_of, query_id_prefix, stored
+from dpone.application.polling import observed
 from dpone.application.services import Services, require
 from dpone_contracts.bindings import AttemptContinuationReceipt
 from dpone_contracts.errors import DponeError
@@ -15,12 +17,12 @@ from dpone_contracts.outcomes import SqlOutcome
 
 if TYPE_CHECKING:
     from dpone_contracts.build_receipt import ModelBuildReceipt
-    from dpone_contracts.ports.refresh_state import AdmittedOperation, WorkerIdentity
+    from dpone_contracts.ports.refresh_state import WorkerIdentity
 
 GUARD_FREE = "EXCLUSIVE_ACQUIRED"
 
 
-def continue_run(services: Services, run: Run, worker: WorkerIdentity) -> Run:
+def continue_run(services: Services, run: Run, worker: WorkerIdentity, time: StageTime) -> Run:
     """Hand every operation that is not COMPLETE to this try; what this worker holds already, or is done, stays.
 
     Raises `DponeError`: the earlier attempt is not proven to have ended, something of it still runs, it is not
@@ -28,15 +30,17 @@ def continue_run(services: Services, run: Run, worker: WorkerIdentity) -> Run:
     and state). Heartbeats grant nothing.
     """
     others = [o for o in run.operations if not _is_held_by(worker, o)]
-    open_operations = [o for o in others if head_of(services, o).state is not OperationState.COMPLETE]
+    states = [(o, head_of(services, o).state) for o in others]
+    open_operations = [o for o, state in states if state is not OperationState.COMPLETE]
     if not open_operations:
         return run
+    if not {state for _, state in states} <= {OperationState.COMPLETE, *BINDING}:
+        time = time.unbounded()
     held = tuple(sorted(o.plan.operation_id for o in open_operations))
-    continued = {o.plan.operation_id: _continue(services, run, o, held, worker) for o in open_operations}
-    operations = (
-        Operation(o.plan, o.target, continued.get(o.plan.operation_id, o.admitted)) for o in run.operations
-    )
-    return replace(run, operations=tuple(operations))
+    continued = {
+        o.plan.operation_id: _continue(services, run, o, held, worker, time) for o in open_operations
+    }
+    return replace(run, operations=tuple(continued.get(o.plan.operation_id, o) for o in run.operations))
 
 
 def _is_held_by(worker: WorkerIdentity, operation: Operation) -> bool:
@@ -50,7 +54,8 @@ def _continue(
     operation: Operation,
     held: tuple[str, ...],
     worker: WorkerIdentity,
-) -> AdmittedOperation:
+    time: StageTime,
+) -> Operation:
     _refuse_a_chain(services, operation, worker)
     attempt = operation.admitted.attempt
     termination = services.observer.termination(attempt, held)
@@ -60,9 +65,14 @@ def _continue(
             f"{operation.model}: nothing trusted proves that the earlier attempt has ended",
             {"pod_uid": attempt.pod_uid, "try_number": str(attempt.try_number)},
         )
-    quiescence = services.state.guard_quiescence(operation.plan.operation_id)
-    running = services.publisher.active_queries(query_id_prefix(operation))
-    if quiescence is None or quiescence != (0, True) or running:
+
+    def look() -> tuple[tuple[int, bool] | None, tuple[str, ...]]:
+        sessions = services.state.guard_quiescence(operation.plan.operation_id)
+        return sessions, services.publisher.active_queries(query_id_prefix(operation))
+
+    quiet = ((0, True), ())
+    quiescence, running = observed(services, attempt.digest, look, lambda seen: seen == quiet)
+    if (quiescence, running) != quiet:
         raise DponeError(
             "DPONE_ATTEMPT_NOT_QUIESCENT",
             f"{operation.model}: something of the earlier attempt is still there, or can't be seen",
@@ -82,6 +92,7 @@ def _continue(
             {"operation_id": operation.plan.operation_id, **dict.fromkeys(found.findings, "seen")},
         )
     _require_unchanged(services, operation, receipt)
+    time.require()
     require(services.documents.persist(operation.plan.operation_id, receipt))
     continuation = AttemptContinuationReceipt.build(
         after_image_sha256=receipt.after_image_sha256,
@@ -103,7 +114,9 @@ def _continue(
         verified_at=services.clock.now(),
         workflow_execution_binding_sha256=attempt.workflow_execution_binding_sha256,
     )
-    return require(services.state.continue_attempt(continuation, termination, worker))
+    time.require()
+    admitted = require(services.state.continue_attempt(continuation, termination, worker))
+    return Operation(operation.plan, operation.target, admitted, continuation.verified_at)
 
 
 def _refuse_a_chain(services: Services, operation: Operation, worker: WorkerIdentity) -> None:

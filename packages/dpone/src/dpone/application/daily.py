@@ -14,6 +14,7 @@ from dpone.application.activation import (
     stored_projection,
 )
 from dpone.application.baseline import adopted_baseline
+from dpone.application.budgets import require_concurrency, require_reservations
 from dpone.application.next_day import NextDay, Verdict, closing_time, next_day
 from dpone.application.planned import planned_days
 from dpone_contracts.errors import DponeError
@@ -42,8 +43,8 @@ def activate_day(
     """Activate one closed day over the present heads; the day's plan that stands is reused.
 
     With `promoting` the index becomes the one that schedulers parse. Raises `DponeError`: the guard, a day that is not
-    closed or was published before, a model without an adopted baseline, documents that permit no plan, an open plan
-    of another day that forbids the promotion.
+    closed or was published before, a model without an adopted baseline, documents that permit no plan, a plan over the
+    workflow's budgets, an open plan of another day that forbids the promotion.
     """
     services.guard.require_allowed(services.activations.identity())
     closes = closing_time(day, inputs.platform.closed_day_lag_days)
@@ -59,6 +60,8 @@ def activate_day(
     models = {
         name: _authorities(services, model, baselines[name], day) for name, model in inputs.models.items()
     }
+    require_reservations(models.values(), inputs.resources)
+    require_concurrency(len(models), inputs.proofs.topology.dag_policy, inputs.resources)
     stage = DeploymentStage(
         proofs=inputs.proofs,
         platform=inputs.platform,

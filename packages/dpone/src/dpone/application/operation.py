@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dpone.application.services import require
 from dpone_contracts import names
+from dpone_contracts.bindings import AttemptContinuationReceipt
 from dpone_contracts.document import Document
 
 if TYPE_CHECKING:
@@ -22,11 +23,15 @@ D = TypeVar("D", bound=Document)
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A planned operation with its physical target and the attempt that holds it."""
+    """A planned operation with its physical target and the attempt that holds it.
+
+    `since` is the durable instant at which the try that holds it was admitted, or continued it.
+    """
 
     plan: OperationPlan
     target: PlanTarget
     admitted: AdmittedOperation
+    since: str
 
     @property
     def model(self) -> str:
@@ -48,7 +53,11 @@ class Run:
 
 
 def run_of(
-    bundle: PlanBundle, binding: WorkflowExecutionBinding, recovery_fork: str, admission: Admission
+    services: EvidenceServices,
+    bundle: PlanBundle,
+    binding: WorkflowExecutionBinding,
+    recovery_fork: str,
+    admission: Admission,
 ) -> Run:
     """Join plans, targets and attempts by operation."""
     targets = {target.model_unique_id: target for target in bundle.targets}
@@ -58,10 +67,23 @@ def run_of(
         binding,
         recovery_fork,
         tuple(
-            Operation(plan, targets[plan.model_unique_id], admitted[plan.operation_id])
+            Operation(
+                plan,
+                targets[plan.model_unique_id],
+                admitted[plan.operation_id],
+                _since(services, plan.operation_id),
+            )
             for plan in bundle.operation_plans
         ),
     )
+
+
+def _since(services: EvidenceServices, operation_id: str) -> str:
+    """Durable, so that a worker that starts again does not start its clock again."""
+    continued = stored(services, operation_id, AttemptContinuationReceipt)
+    if continued is not None:
+        return continued.verified_at
+    return services.state.journal(operation_id)[0].recorded_at
 
 
 def head_of(services: EvidenceServices, operation: Operation) -> JournalEntry:

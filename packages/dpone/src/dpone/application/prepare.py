@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from dpone.application.deadlines import StageTime, stage_time
 from dpone.application.operation import Operation, Run, head_of, settled, stored
 from dpone.application.services import Services, refuse_first, require
+from dpone.application.stages import StageKind
 from dpone_contracts.errors import DponeError
 from dpone_contracts.journal import OperationState
 from dpone_contracts.run_receipts import ContentRecord, PreparedReceipt
@@ -24,6 +26,7 @@ def prepare(services: Services, operation: Operation, manifest: SealedArtifactMa
     receipt = stored(services, operation.plan.operation_id, PreparedReceipt)
     if receipt is not None:
         return receipt
+    time = stage_time(services, StageKind.PREPARE, operation)
     content = stored(services, operation.plan.operation_id, ContentRecord)
     if content is None or content.artifact_manifest_sha256 != manifest.digest:
         raise DponeError(
@@ -41,7 +44,8 @@ def prepare(services: Services, operation: Operation, manifest: SealedArtifactMa
     if manifest.total_rows == 0:
         receipt = _prepare_empty(services, operation, manifest, authority)
     else:
-        receipt = _prepare_generation(services, operation, manifest, content, authority)
+        receipt = _prepare_generation(services, operation, manifest, content, authority, time)
+    time.require()
     return settled(services, operation.plan.operation_id, receipt)
 
 
@@ -74,6 +78,7 @@ def mark_prepared(services: Services, run: Run) -> None:
                 f"{operation.model} is not prepared; no model commits before all are",
             )
         entries.append((operation.admitted.attempt, receipt))
+    stage_time(services, StageKind.COMMIT, *run.operations).require()
     require(services.state.append_prepared(tuple(entries)))
 
 
@@ -96,7 +101,11 @@ def _prepare_empty(
 
 
 def _load(
-    services: Services, operation: Operation, manifest: SealedArtifactManifest, scratch: Scratch
+    services: Services,
+    operation: Operation,
+    manifest: SealedArtifactManifest,
+    scratch: Scratch,
+    time: StageTime,
 ) -> None:
     for chunk in manifest.chunks:
         data = services.artifacts.read(chunk.object_key, chunk.provider_version)
@@ -104,6 +113,7 @@ def _load(
             raise DponeError(
                 "DPONE_ARTIFACT_DIGEST_MISMATCH", f"{chunk.object_key} at {chunk.provider_version}"
             )
+        time.require()
         rows = require(
             services.publisher.load_chunk(operation.target, operation.admitted, scratch, chunk.ordinal, data)
         )
@@ -119,14 +129,17 @@ def _prepare_generation(
     manifest: SealedArtifactManifest,
     content: ContentRecord,
     authority: PhysicalAuthority,
+    time: StageTime,
 ) -> PreparedReceipt:
     plan, target, admitted = operation.plan, operation.target, operation.admitted
     left = services.publisher.find_scratch(plan, target, admitted)
     if left is not None:
         for relation, uuid in ((left.shadow, left.shadow_uuid), (left.staging, left.staging_uuid)):
+            time.require()
             require(services.publisher.drop_scratch(target, admitted, relation, uuid))
+    time.require()
     scratch = require(services.publisher.create_scratch(plan, target, admitted))
-    _load(services, operation, manifest, scratch)
+    _load(services, operation, manifest, scratch, time)
     rows, digest = services.publisher.staging_content(plan, target, admitted, scratch)
     if (rows, digest) != (content.row_count, content.content_sha256):
         raise DponeError(
@@ -134,6 +147,7 @@ def _prepare_generation(
             f"{operation.model}: staging is not the sealed content",
             {"rows": f"{rows} of {content.row_count}", "staging": digest, "sealed": content.content_sha256},
         )
+    time.require()
     built = require(services.publisher.build_shadow(plan, target, admitted, scratch))
     proof = services.publisher.prove_shadow(plan, target, admitted, scratch, built)
     if proof.differences or proof.staged_rows != content.row_count:

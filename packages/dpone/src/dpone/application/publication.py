@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from dpone.application.commit import prepared_receipt
+from dpone.application.deadlines import stage_time
 from dpone.application.operation import Operation, head_of, stored
 from dpone.application.services import Services, refuse, refuse_first, still_unknown
+from dpone.application.stages import StageKind
 from dpone_contracts.codec_identity import published_generation_id
 from dpone_contracts.effects import Applied, NotApplied, Unknown
 from dpone_contracts.errors import DponeError
@@ -22,10 +24,14 @@ if TYPE_CHECKING:
 
 
 def publish(services: Services, operation: Operation) -> None:
-    """Publish one committed (or confirmed empty) operation; a lost acknowledgement is settled by reading all rows."""
+    """Publish one committed (or confirmed empty) operation; a lost acknowledgement is settled by reading all rows.
+
+    Deadlines bind the empty scope alone: a committed target is published whatever the clock says.
+    """
     state = head_of(services, operation).state
     if state is OperationState.COMPLETE:
         return
+    time = stage_time(services, StageKind.PUBLISH, operation)
     prepared = prepared_receipt(services, operation)
     exchange = stored(services, operation.plan.operation_id, ExchangeReceipt)
     committed = state in {OperationState.TARGET_COMMITTED, OperationState.COMMITTED_INCOMPLETE}
@@ -37,6 +43,7 @@ def publish(services: Services, operation: Operation) -> None:
         receipt = _empty_scope(
             services, operation, prepared, _fields(services, operation, prepared, before, after)
         )
+        time.require()
     elif exchange is not None and committed:
         after = successor_rows(operation, before, exchange)
         fields = _fields(services, operation, prepared, before, after)

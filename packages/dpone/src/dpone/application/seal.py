@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from dpone.application.deadlines import stage_time
 from dpone.application.operation import Operation, Run, head_of, settled, stored
 from dpone.application.services import Services, require
+from dpone.application.stages import StageKind
 from dpone_contracts.artifacts import SealAuthorizationReceipt, SealedArtifactManifest
 from dpone_contracts.build_receipt import ModelBuildReceipt
 from dpone_contracts.canonical import Json, canonical_bytes
@@ -32,15 +34,17 @@ def seal(services: Services, run: Run, operation: Operation) -> SealedArtifactMa
     manifest = stored(services, operation.plan.operation_id, SealedArtifactManifest)
     if manifest is not None:
         return manifest
+    time = stage_time(services, StageKind.SEAL, operation)
+    time.require()
     services.artifacts.probe()
     receipt = stored(services, operation.plan.operation_id, ModelBuildReceipt)
     if receipt is None:
         raise DponeError("DPONE_SEAL_NOT_AUTHORISED", f"{operation.model}: no build receipt is stored")
     authorization = stored(services, operation.plan.operation_id, SealAuthorizationReceipt)
     if authorization is None:
-        authorization = settled(
-            services, operation.plan.operation_id, _authorize(services, run, operation, receipt)
-        )
+        authorization = _authorize(services, run, operation, receipt)
+        time.require()
+        authorization = settled(services, operation.plan.operation_id, authorization)
     identity = operation.plan.operation_id.removeprefix("sha256:")
     prefix = f"{operation.target.artifact_authority.artifact_prefix}/{identity}"
     blocks: list[str] = []
@@ -52,12 +56,14 @@ def seal(services: Services, run: Run, operation: Operation) -> SealedArtifactMa
         size += len(chunk.data)
         _require_within_budget(operation, size)
         key = f"{prefix}/chunks/{chunk.ordinal:06}.parquet"
+        time.require()
         chunks.append((chunk, require(services.artifacts.create(key, chunk.data, chunk.sha256))))
         blocks += chunk.block_sha256
     _require_same_content(operation, receipt, blocks, sum(chunk.row_count for chunk, _ in chunks))
     manifest = _manifest(run, operation, receipt, authorization, prefix, chunks)
     data = manifest.to_bytes()
     sha256 = f"sha256:{hashlib.sha256(data).hexdigest()}"
+    time.require()
     sealed = require(services.artifacts.create(f"{prefix}/manifest.json", data, sha256))
     record = ContentRecord.build(
         artifact_manifest_sha256=manifest.digest,
@@ -69,8 +75,9 @@ def seal(services: Services, run: Run, operation: Operation) -> SealedArtifactMa
         content_sha256=receipt.after_image_sha256,
         block_sha256=blocks,
     )
-    require(services.documents.persist(operation.plan.operation_id, record))
-    require(services.documents.persist(operation.plan.operation_id, manifest))
+    for document in (record, manifest):
+        time.require()
+        require(services.documents.persist(operation.plan.operation_id, document))
     return manifest
 
 

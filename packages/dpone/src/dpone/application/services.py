@@ -9,6 +9,7 @@ from dpone_contracts.effects import Applied, EffectResult, NotApplied, Reason, U
 from dpone_contracts.errors import DponeError, ExitClass
 
 if TYPE_CHECKING:
+    from dpone_contracts.policies import DeadlinePolicy, WorkflowResourcePolicy
     from dpone_contracts.ports.activation_store import ActivationStore
     from dpone_contracts.ports.artifact_store import ArtifactStore, ChunkEncoder
     from dpone_contracts.ports.attempt_observer import AttemptObserver
@@ -41,7 +42,7 @@ class EvidenceServices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services(EvidenceServices):
-    """Every port that a run of a workflow needs."""
+    """Every port that a run of a workflow needs, and the limits that the deployment sets it."""
 
     clock: Clock
     guard: ActivationGuard
@@ -50,6 +51,8 @@ class Services(EvidenceServices):
     encoder: ChunkEncoder
     attestor: Attestor
     progress: Progress
+    deadlines: DeadlinePolicy
+    resources: WorkflowResourcePolicy
 
 
 def require(result: EffectResult[T]) -> T:

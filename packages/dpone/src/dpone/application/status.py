@@ -157,7 +157,7 @@ def _run(
         return None
     binding = WorkflowExecutionBinding.from_bytes(bound[1])
     admission = services.state.read_admission(binding.digest)
-    return None if admission is None else run_of(bundle, binding, recovery_fork, admission)
+    return None if admission is None else run_of(services, bundle, binding, recovery_fork, admission)
 
 
 def _cards(

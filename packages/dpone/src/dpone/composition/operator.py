@@ -230,6 +230,8 @@ class EngineComposition:
             work=files.work,
             model_schema=inputs.proofs.execution_pack.profile.schema_name,
             seal_policy=inputs.seal,
+            deadlines=inputs.deadlines,
+            resources=inputs.resources,
             **_limits(inputs),
         )
         return build_services(settings, self.guard, self.observer, self.attestor, progress)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dpone_clickhouse.connection import Connection
-    from dpone_contracts.policies import SealPolicy
+    from dpone_contracts.policies import DeadlinePolicy, SealPolicy, WorkflowResourcePolicy
     from dpone_contracts.ports.attempt_observer import AttemptObserver
     from dpone_contracts.ports.attestor import Attestor
     from dpone_contracts.ports.catalog import CatalogReader, DdlFreeze
@@ -76,6 +76,8 @@ class RuntimeSettings(EvidenceSettings):
     work: Path
     model_schema: str
     seal_policy: SealPolicy
+    deadlines: DeadlinePolicy
+    resources: WorkflowResourcePolicy
 
 
 def odbc_fields(connection_string: str) -> dict[str, str]:
@@ -207,6 +209,8 @@ def build_services(
         encoder=ParquetChunkEncoder.of(settings.seal_policy),
         attestor=attestor,
         progress=progress,
+        deadlines=settings.deadlines,
+        resources=settings.resources,
     )
 
 
