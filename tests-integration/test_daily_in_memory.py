@@ -18,7 +18,7 @@ from dpone.composition.deployment_files import FolderFrozenBytes, FolderIndex
 from dpone.composition.guard import ProductionGuard
 from dpone.composition.operator import Promotion
 from dpone_contracts.descriptors import ActivationReceipt
-from dpone_contracts.effects import Applied, Unknown
+from dpone_contracts.effects import Applied, NotApplied, Unknown
 from dpone_contracts.errors import DponeError
 from dpone_contracts.policies import SealPolicy
 from dpone_contracts.testing.memory_control import MemoryActivationStore
@@ -369,3 +369,27 @@ def test_a_promoted_index_is_named_by_a_dag_file_that_is_replaced_whole(tmp_path
     assert Path(second.index).name in (tmp_path / "dags" / "pricing.py").read_text()
     assert Path(first.index).exists()
     assert list((tmp_path / "dags").iterdir()) == [tmp_path / "dags" / "pricing.py"]
+
+
+@pytest.mark.parametrize("place", ["index", "dags"])
+def test_a_folder_that_cannot_be_written_is_one_error_and_the_same_command_goes_on_from_there(
+    tmp_path: Path, place: str
+) -> None:
+    taken = tmp_path / place
+    taken.write_text("a file where a folder should be")
+    promotion = Promotion(tmp_path / "index", tmp_path / "dags" / "pricing.py", "platform_services:services")
+    one = adopted()
+    services = replace(one.activation, index=FolderIndex(promotion))
+    with pytest.raises(DponeError, match=f"DPONE_DEPLOYMENT_FOLDER_UNWRITABLE: {taken}"):
+        advance(services, one.inputs, promoting=True)
+    assert taken.read_text() == "a file where a folder should be"
+    taken.unlink()
+    assert advance(services, one.inputs, promoting=True).decision.verdict is Verdict.ALREADY_PLANNED
+    assert (tmp_path / "dags" / "pricing.py").exists()
+
+
+def test_what_cannot_be_frozen_is_not_applied(tmp_path: Path) -> None:
+    (tmp_path / "frozen").write_text("a file where a folder should be")
+    result = FolderFrozenBytes(tmp_path / "frozen").freeze("receipt", b"first")
+    assert isinstance(result, NotApplied)
+    assert result.reason.code == "DPONE_DEPLOYMENT_FOLDER_UNWRITABLE"

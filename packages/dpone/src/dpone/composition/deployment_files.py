@@ -34,6 +34,8 @@ class FolderFrozenBytes:
         except DponeError as error:
             if error.code != "DPONE_DEPLOYMENT_INDEX_CONFLICT":
                 raise
+        except OSError as fault:
+            return _unwritable(fault, path)
         return Applied(path.read_bytes())
 
     def frozen(self, name: str) -> bytes | None:
@@ -61,6 +63,9 @@ class FolderIndex:
             return NotApplied(error.reason)
         except DocumentError as error:
             return NotApplied(Reason("DPONE_DEPLOYMENT_INDEX_REFUSED", str(error)))
+        except OSError as fault:
+            # The index is written last: without it nothing of this publication is read.
+            return _unwritable(fault, self.promotion.index)
 
     def promote(self, index: str) -> EffectResult[None]:
         """Replace the DAG file whole by one that names this index."""
@@ -68,13 +73,32 @@ class FolderIndex:
         if dag_file is None or services is None:
             return Applied(None)
         text = dag_file_text(Path(index).absolute(), dag_file.parent.absolute(), services)
-        if not dag_file.exists() or dag_file.read_text(encoding="utf-8") != text:
-            dag_file.parent.mkdir(parents=True, exist_ok=True)
-            descriptor, fresh = tempfile.mkstemp(dir=dag_file.parent, prefix=".dag-")
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(fresh).chmod(0o644)
-            Path(fresh).replace(dag_file)
+        try:
+            if not dag_file.exists() or dag_file.read_text(encoding="utf-8") != text:
+                _replace(dag_file, text)
+        except OSError as fault:
+            return _unwritable(fault, dag_file)
         return Applied(None)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Put a file in place of another, whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=path.parent, prefix=".dag-", delete=False
+    ) as file:
+        fresh = Path(file.name)
+        try:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+            fresh.chmod(0o644)
+            fresh.replace(path)
+        except OSError:
+            fresh.unlink(missing_ok=True)
+            raise
+
+
+def _unwritable(fault: OSError, path: Path) -> NotApplied:
+    why = fault.strerror or type(fault).__name__
+    return NotApplied(Reason("DPONE_DEPLOYMENT_FOLDER_UNWRITABLE", f"{fault.filename or path}: {why}"))
