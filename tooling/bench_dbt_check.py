@@ -18,11 +18,11 @@ from dpone_dbt_proof.manifest import MANIFEST_SCHEMA, Manifest, parse_manifest
 from dpone_dbt_proof.mutation_closure import prove_closure, workflows
 from dpone_dbt_proof.project_proof import ProofScope, prove_project
 from dpone_dbt_proof.tsql import read_query
+from measurements import keep_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-RESULTS = Path(__file__).resolve().parents[1] / "test_artifacts" / "bench.json"
 RAW = (
     "with latest as (\n    select s.*, row_number() over (partition by s.sale_id order by s.version desc) as recency\n"
     "    from raw.sales as s where s.shop_id = {number}\n)\n"
@@ -121,24 +121,6 @@ def measure(models: int) -> dict[str, float]:
     return seconds
 
 
-def write(models: int, seconds: dict[str, float]) -> None:
-    """Replace our rows in the shared result file."""
-    kept = json.loads(RESULTS.read_text())["results"] if RESULTS.exists() else []
-    rows = [row for row in kept if not row["name"].startswith("dbt_check_")]
-    rows += [
-        {
-            "name": f"dbt_check_{stage.replace(' ', '_').replace('-', '_')}",
-            "ours_s": spent,
-            "baseline_s": seconds["manifest"],
-            "ratio": round(spent / seconds["manifest"], 2),
-            "rows": models,
-        }
-        for stage, spent in seconds.items()
-    ]
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps({"results": rows}, indent=2) + "\n")
-
-
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(
@@ -154,7 +136,7 @@ def main() -> None:
         given.write_manifest.write_bytes(manifest(models))
         return
     seconds = measure(models)
-    write(models, seconds)
+    keep_steps("dbt_check", {"models": models, "processor_seconds": seconds})
     for stage, spent in seconds.items():
         print(
             f"{stage:18} {spent:8.3f} s  ratio to the manifest {spent / seconds['manifest']:6.1f}  {models} models"

@@ -29,13 +29,13 @@ from dpone_mssql.control_schema import ControlNames, install
 from dpone_mssql.image_reader import MssqlImageReader
 from dpone_mssql.literals import local_name
 from dpone_mssql.testing.refreshed import refreshed
+from measurements import keep_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpone_mssql.testing.refreshed import Refreshed
 
-RESULTS = Path(__file__).resolve().parents[1] / "test_artifacts" / "bench.json"
 ROWS_PER_BATCH = 65_536
 DAY = ExampleModel(
     "big_day",
@@ -219,17 +219,14 @@ def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Measure, print and keep beside the other figures."""
+    """Measure, print and keep."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=1_000_000)
     found = measure(parser.parse_args().rows)
     print(json.dumps(found, indent=2))
-    there = json.loads(RESULTS.read_text())["results"] if RESULTS.exists() else []
-    kept = [result for result in there if result["name"] != found["name"]] + [found]
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps({"results": kept}, indent=2) + "\n")
+    keep_steps("mutation_large_day", found)
 
 
 if __name__ == "__main__":

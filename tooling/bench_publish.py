@@ -7,11 +7,9 @@ above its resting size, and rows; `ratio` is baseline over ours. Nothing is asse
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 import urllib.request
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -29,6 +27,7 @@ from dpone_contracts.plan_bundle import PlanTarget, ResourcePolicy
 from dpone_contracts.plans import OperationPlan
 from dpone_contracts.ports.refresh_state import AdmittedOperation
 from dpone_lab.clickhouse import process
+from measurements import Comparison, keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-RESULTS = Path("test_artifacts/bench.json")
 DATABASE, TABLE = "bench", "events"
 DAYS = 10
 LIMIT = 1 << 50
@@ -56,40 +54,6 @@ COLUMNS = (
     ("late", "bit", "Bool", "MUTABLE_VALUE"),
 )
 NAMES = [name for name, *_ in COLUMNS]
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """Seconds of a step and the peak that it added to the server's resident size."""
-
-    seconds: float
-    megabytes: float
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One row of bench.json."""
-
-    name: str
-    ours_s: float
-    baseline_s: float
-    ratio: float
-    ours_mb: float
-    baseline_mb: float
-    rows: int
-
-    @classmethod
-    def of(cls, name: str, ours: Measured, baseline: Measured, rows: int) -> Result:
-        """Compare one step in both forms."""
-        return cls(
-            name,
-            round(ours.seconds, 4),
-            round(baseline.seconds, 4),
-            round(baseline.seconds / ours.seconds, 3),
-            round(ours.megabytes, 1),
-            round(baseline.megabytes, 1),
-            rows,
-        )
 
 
 class Bench:
@@ -180,7 +144,7 @@ class Bench:
             for first in range(0, rows_per_day, size)
         ]
 
-    def measure(self, work: Callable[[], object]) -> Measured:
+    def measure(self, work: Callable[[], object]) -> tuple[float, float]:
         """Time a step and read the server's peak resident size from its process."""
         process_files = Path("/proc") / str(self._engine.pid)
         (process_files / "clear_refs").write_text("5")
@@ -188,7 +152,7 @@ class Bench:
         began = time.perf_counter()
         work()
         seconds = time.perf_counter() - began
-        return Measured(seconds, max(0.0, _status_megabytes(process_files, "VmHWM") - before))
+        return seconds, max(0.0, _status_megabytes(process_files, "VmHWM") - before)
 
     def scratch(self, attempt: int) -> Scratch:
         """Empty scratch of one measurement."""
@@ -239,12 +203,12 @@ class Bench:
         self.client.command(f"DROP TABLE {DATABASE}.rebuilt SYNC")
 
 
-def run(bench: Bench, rows_per_day: int, curve: list[int]) -> list[Result]:
+def run(bench: Bench, rows_per_day: int, curve: list[int]) -> list[Comparison]:
     """Measure everything."""
     bench.fill(rows_per_day, rows_per_day)
     chunks = bench.chunks(rows_per_day, 4)
-    loaded: list[Measured] = []
-    raw: list[Measured] = []
+    loaded: list[tuple[float, float]] = []
+    raw: list[tuple[float, float]] = []
     scratch = bench.scratch(0)
     for attempt in range(1, LOAD_ROUNDS + 1):
         # Both forms in turn, the best round of each: a load is over too soon to be measured once.
@@ -252,32 +216,23 @@ def run(bench: Bench, rows_per_day: int, curve: list[int]) -> list[Result]:
         loaded.append(bench.measure(partial(bench.load, scratch, attempt, chunks)))
         bench.empty_raw()
         raw.append(bench.measure(partial(bench.load_raw, chunks)))
-    results = [Result.of("load", min(loaded, key=_seconds), min(raw, key=_seconds), rows_per_day)]
+    results = [Comparison.of("load", min(loaded), min(raw), rows_per_day)]
     ours = bench.measure(partial(bench.shadow_and_proof, scratch, LOAD_ROUNDS))
     staging = qualified(scratch.staging)
     baseline = bench.measure(lambda: bench.straightforward_shadow_and_proof(staging))
-    results.append(Result.of("shadow_and_proof", ours, baseline, DAYS * rows_per_day))
+    results.append(Comparison.of("shadow_and_proof", ours, baseline, DAYS * rows_per_day))
     for place, rows in enumerate(curve):
         results.append(_curve_point(bench, rows_per_day, rows, 10 + place, chunks))
     return results
 
 
-def _curve_point(bench: Bench, rows_per_day: int, rows: int, attempt: int, chunks: list[bytes]) -> Result:
+def _curve_point(bench: Bench, rows_per_day: int, rows: int, attempt: int, chunks: list[bytes]) -> Comparison:
     """Publish the same day into a target of another size; there is no other form to compare it with."""
     bench.fill(rows_per_day, max(1, (rows - rows_per_day) // (DAYS - 1)))
     scratch = bench.scratch(attempt)
     bench.load(scratch, attempt, chunks)
     taken = bench.measure(lambda: bench.shadow_and_proof(scratch, attempt))
-    return Result.of(f"publication_curve_{rows}", taken, taken, rows)
-
-
-def write(results: list[Result]) -> None:
-    """Put the results into bench.json in place of earlier ones of the same names."""
-    names = {result.name for result in results}
-    kept = json.loads(RESULTS.read_text())["results"] if RESULTS.exists() else []
-    rows = [row for row in kept if row["name"] not in names] + [asdict(result) for result in results]
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps({"results": rows}, indent=2) + "\n")
+    return Comparison.of(f"publication_curve_{rows}", taken, taken, rows)
 
 
 def main() -> None:
@@ -298,16 +253,7 @@ def main() -> None:
             results = run(Bench(engine), options.rows_per_day, curve)
         finally:
             engine.stop()
-    write(results)
-    for result in results:
-        print(
-            f"{result.name:28} {result.ours_s:8.3f} s  baseline {result.baseline_s:8.3f} s  ratio {result.ratio:7.2f}"
-            f"  {result.ours_mb:8.1f} MB  baseline {result.baseline_mb:8.1f} MB  {result.rows} rows"
-        )
-
-
-def _seconds(measured: Measured) -> float:
-    return measured.seconds
+    keep(results)
 
 
 def _applied(result: EffectResult[T]) -> T:

@@ -11,11 +11,9 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import io
-import json
 import multiprocessing
 import resource
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
@@ -25,13 +23,13 @@ from dpone_contracts.payload_types import WritableColumn
 from dpone_contracts.ports.image_reader import ImageBatch
 from dpone_contracts.row_encoding import block_digests, encode_row, field_type
 from dpone_seal.parquet_chunks import ParquetChunkEncoder
+from measurements import Comparison, keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dpone_contracts.plan_bundle import PlanTarget
 
-RESULTS = Path(__file__).resolve().parents[1] / "test_artifacts" / "bench.json"
 TYPES = {
     "time_hour": "datetime2(6)",
     "carrier": "tinyint",
@@ -140,38 +138,15 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=500_000)
     rows = parser.parse_args().rows
-    own_seconds, own_mb = measured(ours, rows)
-    results = []
-    for name, form in (
-        ("image_to_parquet", straightforward),
-        ("image_to_parquet_with_digests", straightforward_with_digests),
-    ):
-        seconds, mb = measured(form, rows)
-        ratio = seconds / own_seconds
-        results.append(
-            {
-                "name": name,
-                "ours_s": round(own_seconds, 3),
-                "baseline_s": round(seconds, 3),
-                "ratio": round(ratio, 2),
-                "ours_mb": round(own_mb, 1),
-                "baseline_mb": round(mb, 1),
-                "rows": rows,
-            }
-        )
-        print(
-            f"{name}: {seconds:.2f} s / {own_seconds:.2f} s = {ratio:.1f}; {mb:.0f} MB against {own_mb:.0f} MB"
-        )
-    keep(results)
-
-
-def keep(results: list[dict[str, Any]]) -> None:
-    """Put results into bench.json in place of earlier ones of the same names."""
-    there = json.loads(RESULTS.read_text())["results"] if RESULTS.exists() else []
-    names = {result["name"] for result in results}
-    kept = [result for result in there if result["name"] not in names] + results
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps({"results": kept}, indent=2) + "\n")
+    own = measured(ours, rows)
+    keep(
+        [
+            Comparison.of("image_to_parquet", own, measured(straightforward, rows), rows),
+            Comparison.of(
+                "image_to_parquet_with_digests", own, measured(straightforward_with_digests, rows), rows
+            ),
+        ]
+    )
 
 
 if __name__ == "__main__":
