@@ -166,7 +166,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(python=PYTHON)
 def faults(session: nox.Session) -> None:
-    """Every boundary of a refresh broken in every way on the lab's engines; about half an hour on two cores."""
+    """Every boundary of a refresh broken in every way on the lab's engines; about twenty minutes on two cores."""
     workspace(session)
     session.run("dpone", "lab", "faults", *session.posargs)
 
