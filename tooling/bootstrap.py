@@ -80,6 +80,15 @@ def ensure_system_parts() -> None:
             )
 
 
+def require(command: list[str], what: str) -> None:
+    """Run an installation, or end with what failed; its own message stands above."""
+    if code := subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=False).returncode:
+        sys.exit(
+            f"bootstrap: {what} could not be installed (exit {code} of `{Path(command[0]).name} {command[1]}`); "
+            "see its message above (package index, certificates, disk), then run this again"
+        )
+
+
 def uv() -> str:
     """Path of uv, installed beside the checkout's own files when the machine has none."""
     found = shutil.which("uv")
@@ -89,7 +98,7 @@ def uv() -> str:
     if not here.exists():
         say("installing uv")
         venv.create(TOOLS, with_pip=True)
-        subprocess.run([TOOLS / "bin" / "pip", "install", "-q", "uv"], check=True, stdout=sys.stderr)
+        require([str(TOOLS / "bin" / "pip"), "install", "-q", "uv"], "uv")
     return str(here)
 
 
@@ -132,9 +141,7 @@ def main() -> int:
     tool = uv()
     say("resolving and installing the pinned environment")
     # Compiled here, once: where the environment forbids writing bytecode, every process would compile dbt again.
-    subprocess.run(
-        [tool, "sync", "-q", "--compile-bytecode", "--python", sys.executable], cwd=ROOT, check=True
-    )
+    require([tool, "sync", "-q", "--compile-bytecode", "--python", sys.executable], "the pinned environment")
     if asked.what == "demo":
         return subprocess.run(
             [tool, "run", "--no-sync", "dpone", "lab", "demo", *rest], cwd=ROOT, check=False
